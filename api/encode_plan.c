@@ -40,11 +40,12 @@ json_t *encode_machine(const struct cost_machine *machine, const struct mesh *me
                                                "gigabytes_per_s", machine->links[axis].bytes_per_s / 1e9,
                                                "latency_ps", (json_int_t)machine->links[axis].latency_ps,
                                                "between_hosts", machine->links[axis].spans_hosts));
-    json_t *out = json_pack("{s:s, s:I, s:f, s:f, s:f, s:f, s:o}", "device", machine->device.name,
-                            "memory_bytes", (json_int_t)machine->device.memory_bytes, "bf16_flops",
-                            machine->device.rate_flops[COST_RATE_BF16], "f32_flops",
-                            machine->device.rate_flops[COST_RATE_F32], "memory_bytes_per_s",
-                            machine->device.memory_bytes_per_s, "overlap", machine->overlap, "links", links);
+    json_t *out = json_pack(
+        "{s:s, s:s, s:I, s:f, s:f, s:f, s:s, s:o}", "device", machine->device.name, "backend",
+        machine->backend->name, "memory_bytes", (json_int_t)machine->device.memory_bytes, "bf16_flops",
+        machine->device.rate_flops[COST_RATE_BF16], "f32_flops", machine->device.rate_flops[COST_RATE_F32],
+        "memory_bytes_per_s", machine->device.memory_bytes_per_s, "overlap",
+        machine->asynchronous ? "asynchronous" : "none", "links", links);
     if (machine->profile)
         json_object_set_new(out, "profile", json_safe(machine->profile));
     return out;

@@ -38,13 +38,14 @@ static json_t *encode_collectives(const struct report *report)
     json_t *list = json_array();
     for (uint32_t i = 0; i < report->collective_count; i++) {
         const struct report_collective *collective = &report->collectives[i];
-        json_t *row =
-            json_pack("{s:s, s:o, s:I, s:I, s:I, s:I, s:s, s:o}", "kind", report_kind_name(collective->kind),
-                      "axes", encode_axes(mesh, collective->axes, collective->axis_count), "bytes",
-                      (json_int_t)collective->bytes, "count", (json_int_t)collective->count, "members",
-                      (json_int_t)collective->members, "time_ps", (json_int_t)collective->time_ps,
-                      "algorithm", collective->algorithm ? collective->algorithm : "none", "location",
-                      json_safe(collective->location));
+        json_t *row = json_pack(
+            "{s:s, s:o, s:I, s:I, s:I, s:I, s:I, s:s, s:o}", "kind", report_kind_name(collective->kind),
+            "axes", encode_axes(mesh, collective->axes, collective->axis_count), "bytes",
+            (json_int_t)collective->bytes, "count", (json_int_t)collective->count, "members",
+            (json_int_t)collective->members, "time_ps", (json_int_t)collective->time_ps, "exposed_ps",
+            (json_int_t)collective->exposed_ps, "algorithm",
+            collective->algorithm ? collective->algorithm : "none", "location",
+            json_safe(collective->location));
         BASE_CHECK(row);
         json_t *members = json_array();
         for (int64_t k = 0; k < collective->members; k++)
@@ -174,6 +175,24 @@ static json_t *encode_bound(const struct report *report)
                      "network", "admissible");
 }
 
+/* only where segments were composed */
+static json_t *encode_segments(const struct report *report)
+{
+    const struct report_segments *it = &report->segments;
+    const struct mesh *mesh = plan_context_mesh(evaluator_context(report->evaluator));
+    if (!it->present)
+        return json_null();
+    json_t *axes = json_array();
+    for (uint32_t axis = 0; axis < mesh->axis_count; axis++)
+        if (it->inner >> axis & 1)
+            json_array_append_new(axes, json_string(mesh->axes[axis].name));
+    return json_pack("{s:i, s:i, s:i, s:I, s:o, s:I, s:I, s:I, s:I, s:b, s:b}", "blocks", (int)it->blocks,
+                     "segments", (int)it->segments, "kinds", (int)it->kinds, "programs",
+                     (json_int_t)it->programs, "axes", axes, "composed_ps", (json_int_t)it->composed_ps,
+                     "composed_bytes", (json_int_t)it->composed_bytes, "step_ps", (json_int_t)it->step_ps,
+                     "peak_bytes", (json_int_t)it->peak_bytes, "proved", it->proved, "mixed", it->mixed);
+}
+
 json_t *encode_report(const struct report *report)
 {
     const struct mesh *mesh = plan_context_mesh(evaluator_context(report->evaluator));
@@ -203,6 +222,7 @@ json_t *encode_report(const struct report *report)
     json_object_set_new(out, "conflicts", encode_conflicts(report));
     json_object_set_new(out, "search", encode_search(report));
     json_object_set_new(out, "bound", encode_bound(report));
+    json_object_set_new(out, "segments", encode_segments(report));
     json_object_set_new(out, "warnings", warnings);
     json_object_set_new(out, "if_nothing_fits", encode_nothing_fits(report));
     json_object_set_new(out, "provenance",

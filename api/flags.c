@@ -177,6 +177,22 @@ static enum error_code check_needed(const json_t *root, const struct api_flags *
     return ERROR_OK;
 }
 
+/* --backend h: "device": "h100" becomes {"base": "h100", "backend": h} */
+static enum error_code set_backend(json_t *root, const struct api_flags *flags, struct error *e)
+{
+    json_t *device = json_object_get(root, "device");
+    if (!flags->backend)
+        return ERROR_OK;
+    if (json_is_string(device)) {
+        json_object_set_new(root, "device", json_pack("{s:O}", "base", device));
+        device = json_object_get(root, "device");
+    }
+    if (!json_is_object(device))
+        return error_set(e, ERROR_USAGE, "--backend needs --device");
+    json_object_set_new(device, "backend", json_string(flags->backend));
+    return ERROR_OK;
+}
+
 static enum error_code fill(json_t *root, const struct api_flags *flags, struct error *e)
 {
     if (!json_is_object(root))
@@ -184,6 +200,9 @@ static enum error_code fill(json_t *root, const struct api_flags *flags, struct 
     TRY(set_mesh(root, flags, e));
     if (flags->device)
         json_object_set_new(root, "device", json_string(flags->device));
+    TRY(set_backend(root, flags, e));
+    if (flags->overlap)
+        json_object_set_new(root, "overlap", json_string(flags->overlap));
     if (flags->planner)
         json_object_set_new(root, "planner", json_string(flags->planner));
     TRY(set_integer(root, "memory_limit_bytes", "--memory-limit", flags->memory_limit, e));

@@ -11,7 +11,7 @@ struct api_flags {
     const char *request;
     size_t request_size;
     const char *mesh; /* "data=4,model=2" */
-    const char *device;
+    const char *device, *backend, *overlap;
     const char *planner;
     const char *outputs; /* "plan,report" */
     const char *memory_limit, *devices_per_host, *rollouts, *seconds, *seed, *parallelism;
@@ -24,6 +24,9 @@ struct api_flags {
 #define API_FLAG_TABLE(FLAG_VALUE)                                                                           \
     FLAG_VALUE(mesh, "--mesh", "AXES", "mesh axes, outermost first: data=4,model=2")                         \
     FLAG_VALUE(device, "--device", "NAME", "device of the catalogue: a100-40, h100, tpu-v5e ..")             \
+    FLAG_VALUE(backend, "--backend", "NAME",                                                                 \
+               "compiler that runs the plan: xla_gpu | xla_tpu | xla_cpu; default: the device's")            \
+    FLAG_VALUE(overlap, "--overlap", "O", "auto: as the backend runs collectives | none: they hide nothing") \
     FLAG_VALUE(planner, "--planner", "P", "auto | mcts | cfn | baselines | propagate")                       \
     FLAG_VALUE(memory_limit, "--memory-limit", "BYTES", "per device; default: the device's less 10 %")       \
     FLAG_VALUE(devices_per_host, "--devices-per-host", "N", "how many devices share a host's fast links")    \

@@ -139,14 +139,31 @@ static enum error_code decode_profile(struct api_request *request, struct json_a
     return ERROR_OK;
 }
 
+static enum error_code decode_backend(struct planner_overrides *overrides, struct json_at at, struct error *e)
+{
+    const char *name = NULL;
+    if (!at.value)
+        return ERROR_OK;
+    TRY(json_text(at, 60, &name, e));
+    for (int i = 0; i < COST_COMPILERS; i++)
+        if (strcmp(cost_backend((enum cost_compiler)i)->name, name) == 0) {
+            overrides->has_compiler = true;
+            overrides->compiler = (uint8_t)i;
+            return ERROR_OK;
+        }
+    return json_refuse_to(e, at, ERROR_INVALID_REQUEST, "there is no such backend; known are %s",
+                          cost_backend_names());
+}
+
 static enum error_code decode_device(struct api_request *request, struct json_at at, struct error *e)
 {
     struct json_at name_at = at;
     if (json_is_object(at.value)) {
-        static const char *const known[] = {"base",  "memory_bytes", "memory_bytes_per_s",
-                                            "flops", "profile",      NULL};
+        static const char *const known[] = {
+            "base", "memory_bytes", "memory_bytes_per_s", "flops", "profile", "backend", NULL};
         TRY(json_only(&at, known, e));
         TRY(decode_profile(request, json_member(&at, "profile"), e));
+        TRY(decode_backend(&request->planning.overrides, json_member(&at, "backend"), e));
         TRY(json_int(json_member(&at, "memory_bytes"), 1, INT64_MAX / 4,
                      &request->planning.overrides.memory_bytes, e));
         TRY(json_number(json_member(&at, "memory_bytes_per_s"), 1, 1e18,
@@ -339,16 +356,18 @@ static enum error_code decode_choice(struct json_at at, const char *const *built
 
 static enum error_code decode_rest(struct api_request *request, const struct json_at *root, struct error *e)
 {
-    static const char *const methods[] = {"auto", "mcts", "baselines", "propagate", "cfn", NULL};
-    static const char *const methods_later[] = {"segments", NULL};
+    static const char *const methods[] = {"auto", "mcts", "baselines", "propagate", "cfn", "segments", NULL};
     static const char *const objectives[] = {"step_time", NULL};
     static const char *const objectives_later[] = {"min_memory", "pareto", "min_devices", NULL};
     static const char *const deadlines[] = {"best", "fail", NULL};
+    static const char *const overlaps[] = {"auto", "none", NULL};
     static const char *const none[] = {NULL};
-    int method = 0, objective = 0, deadline = 0;
-    TRY(decode_choice(json_member(root, "planner"), methods, methods_later, &method, e));
+    int method = 0, objective = 0, deadline = 0, overlap = 0;
+    TRY(decode_choice(json_member(root, "planner"), methods, none, &method, e));
     TRY(decode_choice(json_member(root, "objective"), objectives, objectives_later, &objective, e));
     TRY(decode_choice(json_member(root, "on_deadline"), deadlines, none, &deadline, e));
+    TRY(decode_choice(json_member(root, "overlap"), overlaps, none, &overlap, e));
+    request->planning.no_overlap = overlap == 1;
     request->planning.method = (enum planner_method)method;
     static const char *const annotations[] = {"pin", "baseline", "ignore", NULL};
     /* what is completed are the module's own pins: they are not dropped there */
@@ -422,7 +441,7 @@ static enum error_code decode(struct api_request *request, json_t *value, const 
         "argument_names", "trip_counts", "budget",      "parallelism",
         "seed",           "outputs",     "proof",       "on_deadline",
         "deadline_s",     "labels",      "dry_run",     "no_baselines",
-        "priority",       "annotations", NULL};
+        "priority",       "overlap",     "annotations", NULL};
     struct json_at root = {value, ""};
     TRY(json_only(&root, known, e));
     TRY(plan_pins_expand(value, e));

@@ -55,12 +55,18 @@ static char *text_to_forward(const json_t *request, bool plan)
     return text;
 }
 
-/* the plan's device, with the profile that it was made with */
+/* the plan's device, with the profile and for the compiler that it was made with */
 static json_t *plan_device(const struct api_what_if *what_if, const json_t *plan)
 {
-    const char *profile = json_string_value(json_object_get(json_object_get(plan, "machine"), "profile"));
-    return profile ? json_pack("{s:s, s:s}", "base", what_if->plan->device, "profile", profile)
-                   : json_string(what_if->plan->device);
+    const json_t *machine = json_object_get(plan, "machine");
+    const char *profile = json_string_value(json_object_get(machine, "profile")),
+               *backend = json_string_value(json_object_get(machine, "backend"));
+    json_t *device = json_pack("{s:s}", "base", what_if->plan->device);
+    if (profile)
+        json_object_set_new(device, "profile", json_string(profile));
+    if (backend)
+        json_object_set_new(device, "backend", json_string(backend));
+    return device;
 }
 
 /* What the plan says and the request may not contradict (mesh, pins) or need not repeat (module, device,
@@ -80,6 +86,9 @@ static enum error_code merge_plan(struct api_what_if *what_if, json_t *request, 
         json_object_set(request, "module", json_object_get(plan, "module"));
     if (!json_object_get(request, "device") && what_if->plan->device[0])
         json_object_set_new(request, "device", plan_device(what_if, plan));
+    const char *overlap = json_string_value(json_object_get(json_object_get(plan, "machine"), "overlap"));
+    if (!json_object_get(request, "overlap") && overlap && strcmp(overlap, "none") == 0)
+        json_object_set_new(request, "overlap", json_string(overlap));
     if (!json_object_get(request, "memory_limit_bytes") && what_if->plan->memory_limit_bytes > 0)
         json_object_set_new(request, "memory_limit_bytes", json_integer(what_if->plan->memory_limit_bytes));
     return ERROR_OK;

@@ -13,7 +13,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* code, text used in JSON (`code`), HTTP status, exit status of the command line ("Exit status of the
+/* ERROR_HOST: the machine, not the client and not this program, ended or refused what was needed (no process,
+ * no memory, a kill from outside): the same again, later or elsewhere, may succeed.
+ *
+ * code, text used in JSON (`code`), HTTP status, exit status of the command line ("Exit status of the
  * command line" in docs/design/api.md) */
 #define ERROR_TABLE(X)                                                                                       \
     X(OK, "ok", 200, 0)                                                                                      \
@@ -40,6 +43,7 @@
     X(MEMORY_LIMIT, "memory_limit", 422, 6)                                                                  \
     X(IO, "io", 500, 1)                                                                                      \
     X(UNAVAILABLE, "unavailable", 503, 5)                                                                    \
+    X(HOST, "host_fault", 503, 5)                                                                            \
     X(MALFORMED, "malformed_request", 400, 2)                                                                \
     X(UNKNOWN_PARAMETER, "unknown_parameter", 400, 2)                                                        \
     X(MISDIRECTED, "misdirected_request", 421, 2)                                                            \

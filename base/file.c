@@ -63,6 +63,11 @@ enum error_code file_read(const char *path, size_t max_bytes, char **bytes, size
     return ERROR_OK;
 }
 
+enum error_code file_error(int number)
+{
+    return number == ENOSPC || number == EDQUOT ? ERROR_NO_SPACE : ERROR_IO;
+}
+
 static enum error_code write_all(int fd, const char *path, const char *bytes, size_t size, struct error *e)
 {
     while (size) {
@@ -70,7 +75,7 @@ static enum error_code write_all(int fd, const char *path, const char *bytes, si
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return error_set(e, ERROR_IO, "%s: %s", path, strerror(errno));
+            return error_set(e, file_error(errno), "%s: %s", path, strerror(errno));
         bytes += n;
         size -= (size_t)n;
     }
@@ -124,9 +129,9 @@ enum error_code file_make_directory(const char *path, struct error *e)
         char end = *at;
         *at = 0;
         if (mkdir(copy, 0777) != 0 && errno != EEXIST) {
-            error_set(e, ERROR_IO, "%s: %s", copy, strerror(errno));
+            enum error_code code = error_set(e, file_error(errno), "%s: %s", copy, strerror(errno));
             free(copy);
-            return ERROR_IO;
+            return code;
         }
         *at = end;
         if (!end)

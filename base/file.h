@@ -29,4 +29,7 @@ enum error_code gzip_expand(const void *data, size_t size, size_t max_bytes, cha
 /* The folder of the running program, without a slash at its end (owned). */
 char *file_program_directory(void);
 
+/* what an errno of writing means: ERROR_NO_SPACE for a full disk or quota, else ERROR_IO */
+enum error_code file_error(int number);
+
 #endif

@@ -1,8 +1,8 @@
 /* bench_cfn_generate: a contest problem to tune and test on, as JSON on standard output.
  *
- *   bench_cfn_generate [--nodes N] [--layers N] [--values N] [--kinds N] [--shape
- * chain|tree|hubs|random|grid]
- *                      [--crosscuts] [--forbid X] [--node-forbid X] [--tightness X] [--seed N]
+ *   bench_cfn_generate [--nodes N] [--layers N] [--values N] [--kinds N] [--least-values N]
+ *                      [--shape chain|tree|hubs|random|grid|core] [--classes N] [--crosscuts] [--forbid X]
+ *                      [--node-forbid X] [--tightness X] [--seed N]
  *
  * What partitioned training steps look like, in several shapes:
  *
@@ -11,6 +11,10 @@
  *     hubs     a chain, and a few nodes (weights used everywhere) joined to hundreds
  *     random   three edges for two nodes anywhere: wide, nothing eliminates
  *     grid     layers side by side, each node joined to its like in the next
+ *     core     short layers, chains with skips, most nodes joined to their like in the next layer: what
+ *              reductions leave of the contest's hard instances. Values are of --classes classes (which axis
+ *              a layer is split by): changing between them is dear, so answers share a class, and each class
+ *              is a valley of its own. Here usage and cost of a value are drawn one by one
  *
  * Nodes are of a few kinds, each pair of kinds with its table of resharding costs; every layer is a copy of
  * the one before; a quarter of the nodes live until their mirror image late in the sequence. --crosscuts
@@ -26,13 +30,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_KINDS = 64, MAX_VALUES = 200, HUBS = 8 };
-enum form { CHAIN, TREE, HUB, RANDOM, GRID, FORMS };
-static const char *const form_names[] = {"chain", "tree", "hubs", "random", "grid"};
+enum { MAX_KINDS = 64, MAX_VALUES = 200, HUBS = 8, CLASS_CHANGE = 8 };
+enum form { CHAIN, TREE, HUB, RANDOM, GRID, CORE, FORMS };
+static const char *const form_names[] = {"chain", "tree", "hubs", "random", "grid", "core"};
 static const long long forbidden = 1000000000000000000;
 
 struct shape {
-    int nodes, layers, values, kinds;
+    int nodes, layers, values, least_values, kinds, classes;
     double tightness, forbid, node_forbid;
     int crosscuts;
     enum form form;
@@ -67,7 +71,8 @@ struct made {
 static void make_kind(struct made *made, struct kind *k)
 {
     const struct shape *shape = made->shape;
-    k->values = 1 + (int)rng_below(&made->rng, (uint64_t)shape->values);
+    int least = shape->least_values < shape->values ? shape->least_values : shape->values;
+    k->values = least + (int)rng_below(&made->rng, (uint64_t)shape->values - (uint64_t)least + 1);
     long long bytes = 1ll << (10 + rng_below(&made->rng, 14));
     k->least = 0;
     for (int a = 0; a < k->values; a++) {
@@ -75,6 +80,10 @@ static void make_kind(struct made *made, struct kind *k)
         long long parts = 1ll << rng_below(&made->rng, 5);
         k->usage[a] = bytes / parts;
         k->cost[a] = rng_below(&made->rng, 3) ? 0 : bytes * (parts - 1) / 16;
+        if (shape->form == CORE) {
+            k->usage[a] = bytes / parts + (long long)rng_below(&made->rng, (uint64_t)bytes);
+            k->cost[a] = (long long)rng_below(&made->rng, (uint64_t)bytes) * parts / 4;
+        }
         k->least = k->usage[a] < k->usage[k->least] ? a : k->least;
     }
     for (int a = 0; a < k->values; a++)
@@ -122,6 +131,10 @@ static void join_node(struct made *made, int i)
         if (i >= made->width)
             join(made, i - made->width, i, 0);
         return;
+    case CORE:
+        if (i >= made->width && rng_below(&made->rng, 4))
+            join(made, i - made->width, i, 0);
+        break;
     case HUB:
         if (i >= HUBS && rng_below(&made->rng, 4) == 0)
             join(made, (int)rng_below(&made->rng, HUBS), i, 0);
@@ -168,9 +181,12 @@ static long long table_entry(const struct made *made, const struct kind *kind, c
 {
     uint64_t h = hash_combine(hash_combine(salt, (uint64_t)x), (uint64_t)y);
     long long bytes = kind->usage[x] > other_kind->usage[y] ? kind->usage[x] : other_kind->usage[y];
+    int classes = made->shape->classes;
     bool allowed = (x == kind->least && y == other_kind->least) || x == y;
     if (!allowed && (double)(h >> 40) < made->shape->forbid * (double)(1 << 24))
         return forbidden;
+    if (made->shape->form == CORE && x % classes != y % classes)
+        return bytes * (long long)(CLASS_CHANGE + h % 7);
     return h % 3 == 0 ? 0 : bytes * (long long)(1 + h % 7);
 }
 
@@ -266,9 +282,14 @@ static int parse_option(const char *name, double x, struct shape *shape)
         int *whole;
         double *real;
     } options[] = {
-        {"--nodes", 2, 1e6, &shape->nodes, NULL},           {"--layers", 1, 1e5, &shape->layers, NULL},
-        {"--values", 1, MAX_VALUES, &shape->values, NULL},  {"--kinds", 1, MAX_KINDS, &shape->kinds, NULL},
-        {"--tightness", 0, 100, NULL, &shape->tightness},   {"--forbid", 0, 1, NULL, &shape->forbid},
+        {"--nodes", 2, 1e6, &shape->nodes, NULL},
+        {"--layers", 1, 1e5, &shape->layers, NULL},
+        {"--values", 1, MAX_VALUES, &shape->values, NULL},
+        {"--least-values", 1, MAX_VALUES, &shape->least_values, NULL},
+        {"--classes", 1, MAX_VALUES, &shape->classes, NULL},
+        {"--kinds", 1, MAX_KINDS, &shape->kinds, NULL},
+        {"--tightness", 0, 100, NULL, &shape->tightness},
+        {"--forbid", 0, 1, NULL, &shape->forbid},
         {"--node-forbid", 0, 1, NULL, &shape->node_forbid},
     };
     for (size_t k = 0; k < sizeof options / sizeof *options; k++) {
@@ -288,14 +309,16 @@ static int parse_option(const char *name, double x, struct shape *shape)
 
 static const char help[] =
     "usage: bench_cfn_generate [--nodes N] [--layers N] [--values N] [--kinds N] [--shape "
-    "chain|tree|hubs|random|grid]\n"
-    "                          [--crosscuts] [--forbid X] [--node-forbid X] [--tightness X] [--seed N]\n"
+    "chain|tree|hubs|random|grid|core]\n"
+    "                          [--least-values N] [--classes N] [--crosscuts] [--forbid X] [--node-forbid X] "
+    "[--tightness X] [--seed N]\n"
     "\n"
     "Writes a contest problem as JSON on standard output, as partitioned training steps look, to tune and "
     "measure the solver.\n"
     "\n"
     "  --nodes N        2 to 1,000,000; default 2000        --layers N   default 20\n"
     "  --values N       a node has at most; default 10      --kinds N    of nodes; default 12\n"
+    "  --least-values N it has at least; default 1          --classes N  of a core's values; default 4\n"
     "  --crosscuts      equal values between copies of a node\n"
     "  --forbid X       share of the tables' entries that is forbidden; --node-forbid X of the nodes' "
     "values\n"
@@ -306,8 +329,14 @@ static const char help[] =
 
 int main(int argc, char **argv)
 {
-    struct shape shape = {
-        .nodes = 2000, .layers = 20, .values = 10, .kinds = 12, .tightness = 1.1, .seed = 1};
+    struct shape shape = {.nodes = 2000,
+                          .layers = 20,
+                          .values = 10,
+                          .least_values = 1,
+                          .kinds = 12,
+                          .classes = 4,
+                          .tightness = 1.1,
+                          .seed = 1};
     usage_help(argc, argv, help);
     for (int i = 1; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : "";

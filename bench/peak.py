@@ -55,8 +55,8 @@ def model_path(name):
 
 def baselines(path, mesh, order="either"):
     """name -> price of every expert plan"""
-    run = subprocess.run([TOAST, "price", path, "--mesh", mesh, "--device", "a100-40", "--baselines", "--json", "--order",
-                          order], stdout=subprocess.PIPE, check=True, text=True)
+    run = subprocess.run([TOAST, "price", path, "--mesh", mesh, "--device", "a100-40", "--backend", "xla_cpu",
+                          "--baselines", "--json", "--order", order], stdout=subprocess.PIPE, check=True, text=True)
     return {row["name"]: row for row in json.loads(run.stdout)}
 
 

@@ -49,7 +49,7 @@ def main():
             seen = [plan(model, mesh, folder) for _ in range(runs)]
         report, timing, _ = seen[-1]
         mine = report["summary"]
-        expert = min((row for row in report["baselines"] if row["name"] != "cfn"), key=lambda row: row["cost"])
+        expert = min((row for row in report["baselines"] if row["name"] not in ("cfn", "segments")), key=lambda row: row["cost"])
         wall = statistics.median(s[2] for s in seen)
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024   # of all rows so far
         print(f"| {model}, {mesh} | {mine['cost']:.6f} | {figure(mine)} | {expert['cost']:.6f} | {figure(expert)} ({expert['name']}) | "

@@ -33,7 +33,7 @@ enum {
     ENOUGH_STEPS = 80,
     MANY_PASSES = 4, /* of a step, in every other round and of every other worker */
     LEVEL_STEPS = 6, /* without a better bound, before the level falls */
-    END_PASSES = 4,  /* under the best multipliers, before the certificate */
+    END_PASSES = 4,  /* under the best multipliers, before the certificate: fours until one gains little */
     TRY_EVERY = 4,   /* steps, while no answer is known: repairs that fail take long */
 };
 /* The level, how far above the best bound steps aim: first, of the answer's cost; least and most, of the gap
@@ -45,7 +45,9 @@ static const double level_up = 1.2, level_down = 0.6, level_used = 0.5;
 static const double first_theta = 0.4, theta_a_round = 0.75, least_theta = 0.1, theta_fall = 99;
 /* rates of steps by sign: first, of the answer's cost; after a turn; far beyond the limit; on a long run */
 static const double first_rate = 0.02, rate_turned = 0.7, rate_far = 1.6, rate_along = 1.2;
-static const double usage_kept = 0.7; /* of the averaged usage, by the step */
+static const double rate_stuck = 0.5;  /* of all rates, when there was nothing to move */
+static const double least_gain = 1e-7; /* of the bound, for another END_PASSES */
+static const double usage_kept = 0.7;  /* of the averaged usage, by the step */
 /* an answer will probably cost at most so many times the bound */
 static const double likely_above = 1.25;
 /* worth a repair: this far beyond the limit without and with an answer, and this much dearer than it */
@@ -214,6 +216,39 @@ static double level(struct cfn_worker *worker, double best)
     return worker->level;
 }
 
+/* Nothing to move: the averaged usage is within the limit and nothing has a price. The average forgets slowly
+ * (a first step that goes too far is followed by one that takes all prices back), so this step's usage
+ * decides; where that is slack, too, on from the best multipliers with shorter steps. 0: those are 0, and
+ * within the limit: what is left to gain comes from passes alone. */
+static double unstick(struct cfn_worker *worker, double *g)
+{
+    const struct cfn_model *model = worker->model;
+    bool priced = false;
+    for (int32_t time = 0; time < model->time_count; time++) {
+        worker->average[time] = (double)worker->profile[time];
+        worker->rate[time] *= rate_stuck;
+        worker->sign[time] = 0;
+        priced = priced || worker->best_lambda[time] > 0;
+    }
+    double size = subgradient(worker, g);
+    if (size > 0 || !priced)
+        return size;
+    memcpy(worker->lambda, worker->best_lambda, (size_t)model->time_count * sizeof *worker->lambda);
+    return subgradient(worker, g);
+}
+
+/* passes under the best multipliers until some gain next to nothing, or the phase ends */
+static void settle(struct cfn_worker *worker, bool until_still)
+{
+    cfn_trws_price(&worker->trws, worker->best_lambda);
+    for (double before = pass(worker, END_PASSES); until_still && !cfn_worker_done(worker);) {
+        double bound = pass(worker, END_PASSES);
+        if (bound - before < least_gain * fabs(bound))
+            break;
+        before = bound;
+    }
+}
+
 void cfn_dual_phase(struct cfn_worker *worker, int round)
 {
     const struct cfn_model *model = worker->model;
@@ -228,6 +263,8 @@ void cfn_dual_phase(struct cfn_worker *worker, int round)
         one_step(worker, cheap || (round + worker->number) % 2 == 0 ? 1 : MANY_PASSES,
                  cheap ? FEW_MOVES : MAX_MOVES, k);
         double size = subgradient(worker, g), best = likely_cost(worker);
+        if (size <= 0 && k > 0 && worker->goes_on)
+            size = unstick(worker, g);
         if (size <= 0 && k > 0)
             break; /* nothing to move: without usage limits in force */
         if (worker->sign_steps < SIGN_STEPS) {
@@ -243,8 +280,7 @@ void cfn_dual_phase(struct cfn_worker *worker, int round)
     }
     if (!worker->stopped ||
         worker->bound == INT64_MIN) { /* otherwise there is no time for a little more bound */
-        cfn_trws_price(&worker->trws, worker->best_lambda);
-        pass(worker, END_PASSES);
+        settle(worker, worker->goes_on);
         certify(worker);
     }
     free(g);

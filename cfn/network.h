@@ -44,6 +44,7 @@ struct cfn_network {
     int32_t time_count; /* retained times */
     int64_t *base;      /* usage there that no choice changes */
     int64_t limit;
+    uint64_t implied_work; /* spent on times that any other implies (implied.h) */
     bool wiped;
     bool lowered;       /* costs were capped to fit 64 bits: the optimum is a lower bound only */
     bool changed_usage; /* base grew or items changed since the last memory pruning */

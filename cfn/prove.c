@@ -2,8 +2,11 @@
  * here a bound is a TRW-S certificate of a few milliseconds under multipliers of its own, and the tree stays
  * small.
  *
- *   begin     probe every value: fix it, bound the rest; what reaches the best answer goes
- *             (reduced-cost fixing, G. Dantzig, R. Fulkerson, S. Johnson 1954; probing, M. Savelsbergh 1994)
+ *   fix       two careful passes say of every value at once what an answer with it costs at least; what
+ *             reaches the best answer goes (reduced-cost fixing, G. Dantzig, R. Fulkerson, S. Johnson 1954);
+ *             again in each phase, as answers and multipliers get better
+ *   begin     probe what is left, where that is not too much: hold the value, bound the rest (probing,
+ *             M. Savelsbergh 1994)
  *   expand    the leaf of least bound, on the node whose branching raised bounds most so far (pseudo-costs,
  *             M. Benichou et al. 1971); one child for each value left
  *   prune     values that do not fit beside everyone else's least usage; children at or above the best answer
@@ -14,6 +17,7 @@
 #include "cfn/prove.h"
 
 #include "base/memory.h"
+#include "cfn/dive.h"
 #include "cfn/dual.h"
 
 #include <math.h>
@@ -25,6 +29,9 @@ enum {
     CHILD_STEPS = 10, /* for each child of a leaf: it stays */
     END_PASSES = 2,   /* under a leaf's best multipliers, before its certificate */
     MOST_LEAVES = 1 << 16,
+    FIX_PASSES = 4, /* under the best multipliers, before what they say of each value is certified */
+    FIX_ROUNDS = 3, /* of it, at the root: with fewer values bounds are higher */
+    FIX_SHARE = 50, /* of the values: a round that drops fewer than one in so many is the last */
 };
 static const size_t most_mask_bytes = (size_t)48 << 20;  /* of a job's blob between two phases */
 static const uint64_t most_table_work = 400000;          /* entries a pass; then a child costs some 5 ms */
@@ -40,14 +47,22 @@ struct proving { /* scratch of one phase */
     int64_t *least;     /* usage at each time with every node at its least */
     uint8_t *child, *leaf;
     int64_t *child_bound;
+    int64_t *value_bound; /* by padded value: no answer with it costs less */
 };
+
+static double probe_work(const struct cfn_model *model, double values)
+{
+    return (2.0 * (PROBE_STEPS + END_PASSES) + CFN_CERTIFY_PASSES) * (double)model->table_work * values;
+}
 
 double cfn_prove_probe_work(const struct cfn_model *model)
 {
-    double passes = 2.0 * (PROBE_STEPS + END_PASSES) + CFN_CERTIFY_PASSES;
-    if (model->table_work > most_table_work || model->value_count > most_values)
-        return HUGE_VAL;
-    return passes * (double)model->table_work * (double)model->value_count;
+    return cfn_prove_suits(model) ? probe_work(model, (double)model->value_count) : HUGE_VAL;
+}
+
+bool cfn_prove_suits(const struct cfn_model *model)
+{
+    return model->table_work <= most_table_work && model->value_count <= most_values;
 }
 
 /* ---- memory: values that do not fit beside everything else's least ---- */
@@ -210,7 +225,10 @@ static int64_t bound_of(struct proving *proving, const uint8_t *mask, int steps)
     for (int k = 0; k < END_PASSES; k++)
         one_pass(proving);
     worker->work += CFN_CERTIFY_PASSES * model->table_work;
-    return cfn_trws_certify(&worker->trws);
+    int64_t bound = cfn_trws_certify(&worker->trws);
+    if (worker->fixes && steps == CHILD_STEPS && bound < worker->best.cost)
+        cfn_dive_land(worker);
+    return bound;
 }
 
 /* ---- the tree ---- */
@@ -264,15 +282,115 @@ static void add_leaf(struct proving *proving, const uint8_t *mask, int64_t bound
     leaves->bound[leaves->count++] = bound;
 }
 
-/* probes every value once: what cannot beat the best answer goes; first estimates of what nodes give */
-static void begin(struct proving *proving)
+/* ---- values that no better answer has ---- */
+
+/* Drops them from the mask, under the root's multipliers and messages; -> how many. Without the time for a
+ * pass after it, what is dropped is right all the same. */
+static int32_t fix_once(struct proving *proving, uint8_t *mask)
+{
+    struct cfn_worker *worker = proving->worker;
+    const struct cfn_model *model = proving->model;
+    int32_t dropped = 0;
+    worker->trws.dropped = mask;
+    memcpy(worker->trws.message, proving->message, model->message_count * sizeof(double));
+    cfn_trws_price(&worker->trws, worker->best_lambda);
+    for (int k = 0; k < FIX_PASSES; k++)
+        one_pass(proving);
+    worker->work += 2ull * CFN_CERTIFY_PASSES * model->table_work;
+    cfn_trws_certify_values(&worker->trws, proving->value_bound);
+    for (int32_t i = 0; i < model->node_count; i++)
+        for (int32_t a = 0; a < model->size[i]; a++) {
+            size_t at = model->offset[i] + (size_t)a;
+            if (!mask[at] && proving->value_bound[at] >= worker->best.cost) {
+                mask[at] = 1;
+                dropped++;
+            }
+        }
+    return dropped;
+}
+
+static int32_t all_left(const struct cfn_model *model, const uint8_t *mask)
+{
+    int32_t left = 0;
+    for (int32_t i = 0; i < model->node_count; i++)
+        left += values_left(model, mask, i);
+    return left;
+}
+
+static bool empty(const struct cfn_model *model, const uint8_t *mask)
+{
+    for (int32_t i = 0; i < model->node_count; i++)
+        if (!values_left(model, mask, i))
+            return true;
+    return false;
+}
+
+/* at the root; false: no better answer is left */
+static bool fix_root(struct proving *proving)
+{
+    const struct cfn_model *model = proving->model;
+    struct cfn_leaves *leaves = &proving->worker->leaves;
+    int32_t left = all_left(model, proving->leaf), dropped = left;
+    for (int k = 0; k < FIX_ROUNDS && dropped > left / FIX_SHARE && !proving->worker->stopped; k++) {
+        left = all_left(model, proving->leaf);
+        dropped = fix_once(proving, proving->leaf);
+        if (!drop_what_does_not_fit(proving, proving->leaf) || empty(model, proving->leaf))
+            return false;
+        (void)cfn_worker_done(proving->worker); /* asks whether to stop */
+    }
+    for (int32_t i = 0; i < model->node_count; i++) { /* what branching on a node gives, before it is tried */
+        double sum = 0, best = (double)proving->worker->best.cost, bound = (double)proving->worker->bound;
+        int32_t count = values_left(model, proving->leaf, i);
+        for (int32_t a = 0; a < model->size[i]; a++)
+            if (!proving->leaf[model->offset[i] + (size_t)a])
+                sum +=
+                    greater(less((double)proving->value_bound[model->offset[i] + (size_t)a], best), bound) -
+                    bound;
+        leaves->gain[i] = sum / count;
+    }
+    return true;
+}
+
+/* What no leaf has is out of the question; what else cannot be in a better answer goes from all leaves. */
+static void fix_leaves(struct proving *proving)
+{
+    const struct cfn_model *model = proving->model;
+    struct cfn_leaves *leaves = &proving->worker->leaves;
+    size_t size = model->value_count;
+    int32_t kept = 0;
+    if (!leaves->count)
+        return;
+    memcpy(proving->leaf, leaves->mask, size);
+    for (int32_t k = 1; k < leaves->count; k++)
+        for (size_t a = 0; a < size; a++)
+            proving->leaf[a] &= leaves->mask[(size_t)k * size + a];
+    if (!fix_once(proving, proving->leaf))
+        return;
+    for (int32_t k = 0; k < leaves->count; k++) {
+        uint8_t *mask = leaves->mask + (size_t)k * size;
+        for (size_t a = 0; a < size; a++)
+            mask[a] |= proving->leaf[a];
+        if (empty(model, mask))
+            continue;
+        leaves->bound[kept] = leaves->bound[k];
+        memmove(leaves->mask + (size_t)kept++ * size, mask, size);
+    }
+    leaves->count = kept;
+}
+
+/* The root without the values that cannot beat the best answer: fixed, and probed where that takes at most
+ * `most` table entries; first estimates of what nodes give. */
+static void begin(struct proving *proving, double most)
 {
     struct cfn_worker *worker = proving->worker;
     const struct cfn_model *model = proving->model;
     cfn_leaves_reserve(model, &worker->leaves, 1);
     memset(proving->leaf, 0, model->value_count);
     bool fits = drop_what_does_not_fit(proving, proving->leaf);
-    for (int32_t i = 0; i < model->node_count && fits && !worker->stopped; i++) {
+    if (fits && worker->fixes)
+        fits = fix_root(proving);
+    bool probes = probe_work(model, (double)all_left(model, proving->leaf)) < most;
+    for (int32_t i = 0; i < model->node_count && fits && probes && !worker->stopped; i++) {
         worker->leaves.gain[i] = try_node(proving, proving->leaf, worker->bound, i, PROBE_STEPS);
         for (int32_t a = 0; a < model->size[i] && !worker->stopped; a++)
             if (proving->child_bound[a] >= worker->best.cost)
@@ -356,7 +474,7 @@ static void raise_bound(struct cfn_worker *worker)
     worker->bound = bound > worker->bound ? bound : worker->bound;
 }
 
-void cfn_prove_phase(struct cfn_worker *worker)
+void cfn_prove_phase(struct cfn_worker *worker, double probing)
 {
     const struct cfn_model *model = worker->model;
     size_t times = (size_t)model->time_count + 1;
@@ -370,9 +488,13 @@ void cfn_prove_phase(struct cfn_worker *worker)
     proving.child = mem_zalloc(model->value_count + 1, 1);
     proving.leaf = mem_zalloc(model->value_count + 1, 1);
     proving.child_bound = mem_zalloc((size_t)model->largest + 1, sizeof *proving.child_bound);
+    proving.value_bound = mem_zalloc(model->value_count + 1, sizeof *proving.value_bound);
     memcpy(proving.message, worker->trws.message, model->message_count * sizeof *proving.message);
+    worker->trws.drop_cost = cfn_worker_drop_cost(worker);
     if (!worker->leaves.begun)
-        begin(&proving);
+        begin(&proving, probing);
+    else if (worker->fixes)
+        fix_leaves(&proving);
     while (worker->leaves.begun && worker->leaves.count && !cfn_worker_done(worker) &&
            worker->leaves.count < MOST_LEAVES &&
            (size_t)worker->leaves.count * model->value_count < most_mask_bytes)
@@ -389,4 +511,5 @@ void cfn_prove_phase(struct cfn_worker *worker)
     free(proving.child);
     free(proving.leaf);
     free(proving.child_bound);
+    free(proving.value_bound);
 }

@@ -2,7 +2,7 @@
  * left, its bound the certified TRW-S bound under multipliers of its own; the least bound of all leaves is a
  * bound of the whole.
  *
- *     root     values whose bound reaches the best answer go (reduced-cost fixing, by probing each)
+ *     root     values whose bound reaches the best answer go (reduced-cost fixing by a pass, then by probing)
  *     expand   the leaf of least bound: one child for each value left of the node that promised most so far;
  *              values that no longer fit the limit go; children at or above the best answer go
  *
@@ -12,10 +12,13 @@
 
 #include "cfn/worker.h"
 
+/* whether the model is small enough for a tree of certificates */
+bool cfn_prove_suits(const struct cfn_model *model);
 /* table entries that probing every value touches; HUGE_VAL: the model is too large for it anyway */
 double cfn_prove_probe_work(const struct cfn_model *model);
 /* Until the phase ends or no leaf is left. Needs a best answer and multipliers; raises w->bound, may find
- * better answers. */
-void cfn_prove_phase(struct cfn_worker *worker);
+ * better answers. probing: table entries that probing values at the root may take; where they are too many
+ * for it, none is probed. */
+void cfn_prove_phase(struct cfn_worker *worker, double probing);
 
 #endif

@@ -5,6 +5,7 @@
  *   +-> memory     prune values beyond the limit, forget times that cannot be violated
  *   |   drain      visit queued nodes: consistency, assignment, separation, merging, elimination
  *   |   dominance  over nodes that changed
+ *   |   times      that any other implies, when nothing else changed
  *   +-- again, while anything did
  *
  * "Consistency" is arc consistency of the finite entries (A. Mackworth, "Consistency in networks of
@@ -144,12 +145,14 @@ void cfn_reduce(struct cfn_network *n, unsigned rules, bool (*stop)(void *user),
         again = false;
         if ((rules & CFN_RULE_MEMORY) && n->changed_usage) {
             cfn_timeline_prune(n);
-            cfn_timeline_shrink(n);
+            cfn_timeline_shrink(n, rules & CFN_RULE_IMPLY);
         }
         drain(n, rules, stop, user);
         if (!n->wiped && (rules & CFN_RULE_DOMINATE))
             again = dominate_stale(n, stop, user);
         again = again || ((rules & CFN_RULE_MEMORY) && n->changed_usage) || n->queue_head < n->queue.count;
+        if (!again && !n->wiped && (rules & CFN_RULE_IMPLY))
+            again = cfn_timeline_shrink_all(n);
     }
 }
 

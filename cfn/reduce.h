@@ -5,6 +5,7 @@
  *       separation    a link whose table is a sum of two unary costs goes
  *       merging       merge.h        elimination  eliminate.h
  *       dominance     dominate.h     memory       timeline.h
+ *       times         implied.h: by neighbours with memory, by any other when all else has come to its end
  *
  * Each can be switched off for measurements. */
 #ifndef TOAST_CFN_REDUCE_H
@@ -20,7 +21,8 @@ enum cfn_rule {
     CFN_RULE_ELIMINATE = 16,
     CFN_RULE_DOMINATE = 32,
     CFN_RULE_MEMORY = 64,
-    CFN_RULE_ALL = 127,
+    CFN_RULE_IMPLY = 128, /* of times, with memory */
+    CFN_RULE_ALL = 255,
 };
 
 struct cfn_size {

@@ -1,8 +1,8 @@
 /* A search between two phases as bytes, and back. One function a struct describes the layout for both
  * directions: `bytes` copies out of the struct or into it.
  *
- *   search    "cfs2" seed units | schedule | hall | worker 0 | worker 1
- *   worker    "cfw1" sizes | random state, work, points, pool, multipliers, bound, leaves, messages
+ *   search    "cfs3" seed units | schedule | hall | worker 0 | worker 1
+ *   worker    "cfw2" sizes | random state, work, points, pool, multipliers, bound, leaves, messages
  *
  * Native byte order and sizes: the same build reads what it wrote, others see another magic or other sizes
  * and refuse. What is read is checked before it is used as an index or a count; floats may be anything and
@@ -12,13 +12,16 @@
 
 #include <string.h>
 
-static const uint32_t magic_search = 0x32736663, magic_worker = 0x31776663; /* "cfs2", "cfw1" */
+static const uint32_t magic_search = 0x33736663, magic_worker = 0x32776663; /* "cfs3", "cfw2" */
+/* what earlier builds wrote: their schedule had other parts, and their reductions left other times */
+static const uint32_t oldest_search = 0x31736663, oldest_worker = 0x31776663, /* "cfs1", "cfw1" */
+    one_number = UINT32_C(1) << 24;                                           /* the magic's last digit */
 
 /* One description of the layout for both directions: `out` when writing, else from `at` to `end`. */
 struct pass {
     struct text *out;
     const char *at, *end;
-    bool damaged;
+    bool damaged, earlier; /* earlier: of a build before this one */
 };
 
 static void bytes(struct pass *pass, void *data, size_t size)
@@ -51,6 +54,16 @@ static void agree(struct pass *pass, uint64_t expected)
     uint64_t x = expected;
     FIELD(pass, x);
     pass->damaged = pass->damaged || x != expected;
+}
+
+/* the magic of this build; those of earlier ones, from `oldest` on, are told apart from damage */
+static void magic(struct pass *pass, uint32_t expected, uint32_t oldest)
+{
+    uint64_t number = expected;
+    FIELD(pass, number);
+    for (uint64_t old = oldest; old < expected; old += one_number)
+        pass->earlier = pass->earlier || (!pass->damaged && number == old);
+    pass->damaged = pass->damaged || number != expected;
 }
 
 static void values(struct pass *pass, const struct cfn_model *model, int32_t *value)
@@ -103,7 +116,7 @@ static void worker(struct pass *pass, struct cfn_worker *cfn_worker)
 {
     const struct cfn_model *model = cfn_worker->model;
     size_t times = (size_t)model->time_count;
-    agree(pass, magic_worker);
+    magic(pass, magic_worker, oldest_worker);
     agree(pass, (uint64_t)model->node_count);
     agree(pass, model->value_count);
     agree(pass, model->message_count);
@@ -134,7 +147,7 @@ static void worker(struct pass *pass, struct cfn_worker *cfn_worker)
 static void search(struct pass *pass, struct cfn_search *cfn_search)
 {
     uint32_t part = (uint32_t)cfn_search->part;
-    agree(pass, magic_search);
+    magic(pass, magic_search, oldest_search);
     agree(pass, cfn_search->budget->seed);
     agree(pass, cfn_search->budget->units);
     FIELD(pass, part);
@@ -159,6 +172,8 @@ static enum error_code verdict(const struct pass *pass, struct error *e)
 {
     if (!pass->damaged && pass->at == pass->end)
         return ERROR_OK;
+    if (pass->earlier)
+        return error_set(e, ERROR_INVALID_REQUEST, "these are the bytes of a search of an earlier build");
     return error_set(e, ERROR_INVALID_REQUEST, "these are not the bytes of this search");
 }
 

@@ -10,7 +10,8 @@
 void cfn_saved_write(const struct cfn_search *search, struct text *out); /* schedule and both workers */
 /* one worker, after its phase */
 void cfn_saved_write_worker(const struct cfn_worker *worker, struct text *out);
-/* into a created search, or worker of one. ERROR_INVALID_REQUEST: not the bytes of such a search. */
+/* into a created search, or worker of one. ERROR_INVALID_REQUEST: not the bytes of such a search;
+ * those of an earlier build are named as such. */
 enum error_code cfn_saved_read(const void *bytes, size_t size, struct cfn_search *search,
                                struct error *e) BASE_CHECKED;
 enum error_code cfn_saved_read_worker(const void *bytes, size_t size, struct cfn_worker *worker,

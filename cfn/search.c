@@ -2,6 +2,7 @@
  *
  *   first points, start                                     answers and a bound before there are multipliers
  *   +-> dual        multipliers, bound, repaired points     again at once while the bound still rises
+ *   |   dives       a node held at a value, carried through the network; on small models
  *   |   moves       large-neighbourhood search
  *   |   crossover   the best with elites
  *   |   moves       shorter, from the best
@@ -16,6 +17,7 @@
 #include "cfn/search.h"
 
 #include "cfn/crossover.h"
+#include "cfn/dive.h"
 #include "cfn/dual.h"
 #include "cfn/first.h"
 #include "cfn/lns.h"
@@ -49,6 +51,7 @@ static const double write_s = 0.2, write_share = 0.005, most_pass_share = 0.25;
 /* what cannot be interrupted, a pass or a certificate, takes at most so long for each table entry */
 static const double slow_entry_s = 6e-9;
 static const double probe_share = 0.05; /* of the budget, for probing every value before branching */
+static const double dive_share = 0.5;   /* of D, has room for one dive on every node */
 static const double last_stage = 0.85, most_units = 1e12;
 static const double worth_waiting = 5e-6; /* of the cost: a run that gains less in a round is over soon */
 
@@ -75,6 +78,13 @@ static void found(void *user, int number, int64_t cost, const struct cfn_point *
             search->budget->progress(search->budget->user, cost, search->bound);
     }
     pthread_mutex_unlock(&search->lock);
+}
+
+/* the bound rose, while the best answer is as it was */
+static void show_bound(struct cfn_search *search)
+{
+    if (search->any_shown && search->budget->progress)
+        search->budget->progress(search->budget->user, search->shown, search->bound);
 }
 
 /* ---- phases ---- */
@@ -138,17 +148,26 @@ static const struct cfn_point *best_of_all(const struct cfn_search *search)
     return worker->has_best ? &worker->best : NULL;
 }
 
+/* table entries that probing values before branching may take */
+static double probing_work(const struct cfn_search *search)
+{
+    const struct cfn_budget *budget = search->budget;
+    double units = budget->units         ? (double)budget->units
+                   : budget->seconds > 0 ? budget->seconds * search->rate
+                                         : most_units;
+    return probe_share * units * unit_work;
+}
+
 /* Worker 0 may try to raise the bound by branching, while the other goes on with moves. */
 static bool may_prove(const struct cfn_search *search)
 {
     if (search->idle >= PROVE_IDLE && search->round % PROVE_IDLE_ROUNDS != 0)
         return false; /* it did not help of late: now and then, when answers and multipliers are better */
     const struct cfn_budget *budget = search->budget;
-    double units = budget->units         ? (double)budget->units
-                   : budget->seconds > 0 ? budget->seconds * search->rate
-                                         : most_units;
-    return !(budget->without & CFN_WITHOUT_PROVE) && best_of_all(search) &&
-           cfn_prove_probe_work(search->model) < probe_share * units * unit_work;
+    bool suits = budget->without & CFN_WITHOUT_FIXING
+                     ? cfn_prove_probe_work(search->model) < probing_work(search)
+                     : cfn_prove_suits(search->model);
+    return suits && !(budget->without & CFN_WITHOUT_PROVE) && best_of_all(search);
 }
 
 /* What branching leaves out is what cannot beat the best answer of all runs: it is measured by that one,
@@ -164,7 +183,7 @@ static void prove(struct cfn_search *search, struct cfn_worker *worker)
         cfn_point_copy(search->model, &worker->best, best);
         worker->has_best = true;
     }
-    cfn_prove_phase(worker);
+    cfn_prove_phase(worker, probing_work(search));
     if (other && worker->best.cost >= best->cost) {
         cfn_point_copy(search->model, &worker->best, &own);
         worker->has_best = has_own;
@@ -183,6 +202,7 @@ void cfn_search_work(struct cfn_search *search, int number)
     case CFN_PART_START: cfn_dual_start(worker); break;
     case CFN_PART_FIRST: cfn_first_points(worker); break;
     case CFN_PART_DUAL: cfn_dual_phase(worker, search->round); break;
+    case CFN_PART_DIVE: cfn_dive_phase(worker); break;
     case CFN_PART_LNS:
     case CFN_PART_LNS_SHORT: lns_from_phase(worker); break;
     case CFN_PART_CROSS:
@@ -207,6 +227,8 @@ void cfn_search_join(struct cfn_search *search)
         if ((double)search->worker[k].work > search->position * unit_work)
             search->position = (double)search->worker[k].work / unit_work;
     exchange(search);
+    if (search->bound > before)
+        show_bound(search);
     if (proving)
         search->idle = search->bound > before ? 0 : search->idle + 1;
 }
@@ -312,16 +334,24 @@ static bool still_rising(const struct cfn_search *search)
            (double)search->bound - (double)search->before > rising * fabs((double)search->bound);
 }
 
-/* In order; the five of a round repeat until .85 of the budget, the last two until its end. */
+/* On models where a phase is long enough: dives are of the whole network. */
+static bool may_dive(const struct cfn_search *search)
+{
+    return cfn_dive_work(search->model) * search->model->node_count <
+           dive_share * phase_units(search) * unit_work;
+}
+
+/* In order; the six of a round repeat until .85 of the budget, the last two until its end. */
 static const struct {
     enum cfn_part part;
-    unsigned needs; /* switched off with this technique; 0: always there */
+    unsigned needs; /* switched off with any of these techniques; 0: always there */
     double length;  /* in the schedule's D; 0: a start's */
 } schedule[] = {
     {CFN_PART_FIRST, 0, 0},
     {CFN_PART_START, 0, 0},
     {CFN_PART_DUAL, CFN_WITHOUT_DUAL, 1},
-    {CFN_PART_LNS, CFN_WITHOUT_LNS, 1}, /* not while the bound is rising */
+    {CFN_PART_DIVE, CFN_WITHOUT_DUAL | CFN_WITHOUT_DIVES, 1}, /* on small models */
+    {CFN_PART_LNS, CFN_WITHOUT_LNS, 1},                       /* not while the bound is rising */
     {CFN_PART_CROSS, CFN_WITHOUT_CROSSOVER, 1},
     {CFN_PART_LNS_SHORT, CFN_WITHOUT_LNS, 0.3},
     {CFN_PART_PROVE, CFN_WITHOUT_PROVE, 1}, /* on small models */
@@ -329,6 +359,18 @@ static const struct {
     {CFN_PART_LAST_LNS, CFN_WITHOUT_LNS, 0.4},
     {CFN_PART_OVER, 0, 0},
 };
+
+/* whether the part at hand has nothing to do, as things are */
+static bool left_out(const struct cfn_search *search)
+{
+    if (schedule[search->part].needs & search->budget->without)
+        return true;
+    if (search->part == CFN_PART_DIVE)
+        return !may_dive(search);
+    if (search->part == CFN_PART_LNS)
+        return still_rising(search);
+    return search->part == CFN_PART_PROVE && (!may_prove(search) || still_rising(search));
+}
 
 static enum cfn_part follower(struct cfn_search *search)
 {
@@ -361,9 +403,7 @@ bool cfn_search_next(struct cfn_search *search)
         if (search->begun && cfn_search_spent(search) >= 1)
             search->part = CFN_PART_OVER;
         search->begun = true;
-        if (search->part == CFN_PART_OVER || (schedule[search->part].needs & search->budget->without) ||
-            (search->part == CFN_PART_LNS && still_rising(search)) ||
-            (search->part == CFN_PART_PROVE && (!may_prove(search) || still_rising(search))))
+        if (search->part == CFN_PART_OVER || left_out(search))
             continue;
         if (search->part == CFN_PART_DUAL)
             search->before = search->bound;
@@ -400,6 +440,8 @@ void cfn_search_create(const struct cfn_model *model, const struct cfn_budget *b
         cfn_worker_create(model, k, budget->seed, worker);
         worker->stop = worker->state.stop = stop;
         worker->found = found;
+        worker->fixes = !(budget->without & CFN_WITHOUT_FIXING);
+        worker->goes_on = !(budget->without & CFN_WITHOUT_GOING_ON);
         worker->user = worker->state.user = search;
     }
 }

@@ -11,8 +11,12 @@ enum cfn_technique {
     CFN_WITHOUT_LNS = 2,
     CFN_WITHOUT_CROSSOVER = 4,
     CFN_WITHOUT_REDUCTION = 8, /* only consistency and memory pruning */
-    CFN_WITHOUT_PROVE = 32,    /* no branch and bound under multipliers */
     CFN_WITHOUT_BRANCH = 16,   /* no branch and bound on small remainders */
+    CFN_WITHOUT_PROVE = 32,    /* no branch and bound under multipliers */
+    CFN_WITHOUT_DIVES = 64,
+    CFN_WITHOUT_GOING_ON = 128, /* dual phases end where there is nothing to move, after four passes */
+    CFN_WITHOUT_IMPLIED = 256,  /* times that others imply stay */
+    CFN_WITHOUT_FIXING = 512,   /* no values are left out by what a pass certifies of each */
 };
 
 enum cfn_method {
@@ -25,8 +29,9 @@ struct cfn_budget {
     double seconds; /* by `clock`; 0: not limited. When units is 0 phases are measured out in time */
     double (*clock)(void *user);   /* seconds since the start of it all; needed when seconds > 0 */
     bool (*cancelled)(void *user); /* may be NULL; asked from both threads */
-    void (*progress)(void *user, int64_t cost,
-                     int64_t bound); /* new best; calls never overlap; may be NULL */
+    /* a new best answer, or a higher bound of the same; INT64_MIN: none yet. Calls never overlap; may be
+     * NULL */
+    void (*progress)(void *user, int64_t cost, int64_t bound);
     void *user;
     int threads; /* 1 or 2 */
     uint64_t seed;
@@ -47,6 +52,7 @@ enum cfn_part {
     CFN_PART_FIRST,
     CFN_PART_START,
     CFN_PART_DUAL,
+    CFN_PART_DIVE,
     CFN_PART_LNS,
     CFN_PART_CROSS,
     CFN_PART_LNS_SHORT,

@@ -159,8 +159,10 @@ static bool settle_at_once(struct cfn_session *session, struct cfn_found *out)
 static enum error_code read_costs(struct cfn_session *session, bool *open, struct error *e)
 {
     struct cfn_found found = {.bound = INT64_MIN};
-    unsigned rules = session->budget->without & CFN_WITHOUT_REDUCTION ? CFN_RULE_CONSISTENCY | CFN_RULE_MEMORY
-                                                                      : CFN_RULE_ALL;
+    unsigned without = session->budget->without,
+             rules = without & CFN_WITHOUT_REDUCTION ? CFN_RULE_CONSISTENCY | CFN_RULE_MEMORY : CFN_RULE_ALL;
+    if (without & CFN_WITHOUT_IMPLIED)
+        rules &= ~(unsigned)CFN_RULE_IMPLY;
     enum error_code code = cfn_network_create(session->problem, session->reading == 0, &session->network, e);
     *open = false;
     if (code != ERROR_OK)

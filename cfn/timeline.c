@@ -7,11 +7,13 @@
  *   node 2                    [-----------)
  *   retained         2        5                 a start with an end next
  *
- * A retained time is forgotten when everybody's greatest usage there stays within the limit; a value is
- * dropped when it exceeds the limit with everything else at its least. The largest base usage over a stretch
- * is a sparse table of range maxima (M. Bender and M. Farach-Colton, "The LCA problem revisited", 2000): two
- * lookups a question. */
+ * A retained time is forgotten when everybody's greatest usage there stays within the limit, or when another
+ * implies it (implied.h); a value is dropped when it exceeds the limit with everything else at its least.
+ * The largest base usage over a stretch is a sparse table of range maxima (M. Bender and M. Farach-Colton,
+ * "The LCA problem revisited", 2000): two lookups a question. */
 #include "cfn/timeline.h"
+
+#include "cfn/implied.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -120,14 +122,14 @@ static int64_t *greatest_usage(const struct cfn_network *n)
     return most;
 }
 
-void cfn_timeline_shrink(struct cfn_network *n)
+/* forgets the times marked; true when there was one */
+static bool forget(struct cfn_network *n, const bool *gone)
 {
-    int64_t *most = greatest_usage(n);
     int32_t *moved = mem_zalloc((size_t)n->time_count + 1, sizeof *moved), left = 0;
     for (int32_t time = 0; time < n->time_count; time++) {
         moved[time] = left;
         n->base[left] = n->base[time];
-        left += most[time] > n->limit;
+        left += !gone[time];
     }
     moved[n->time_count] = left;
     for (uint32_t i = 0; i < n->problem->node_count && left < n->time_count; i++) {
@@ -143,9 +145,32 @@ void cfn_timeline_shrink(struct cfn_network *n)
         free(old);
         cfn_network_push(n, (int32_t)i); /* fewer items: more may dominate, or be eliminated */
     }
+    bool any = left < n->time_count;
     n->time_count = left;
     free(moved);
+    return any;
+}
+
+void cfn_timeline_shrink(struct cfn_network *n, bool imply)
+{
+    int64_t *most = greatest_usage(n);
+    bool *gone = mem_zalloc((size_t)n->time_count + 1, sizeof *gone);
+    for (int32_t time = 0; time < n->time_count; time++)
+        gone[time] = most[time] <= n->limit;
     free(most);
+    if (imply)
+        cfn_implied_by_neighbours(n, gone);
+    (void)forget(n, gone);
+    free(gone);
+}
+
+bool cfn_timeline_shrink_all(struct cfn_network *n)
+{
+    bool *gone = mem_zalloc((size_t)n->time_count + 1, sizeof *gone);
+    cfn_implied_by_any(n, gone);
+    bool any = forget(n, gone);
+    free(gone);
+    return any;
 }
 
 /* range maximum of base: level[k][t] = max of base[t .. t + 2^k) */

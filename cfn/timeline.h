@@ -11,8 +11,11 @@
 /* Sets the network's times, base and items (nodes have their sizes). ERROR_RESOURCE: usages sum beyond 64
  * bits. */
 enum error_code cfn_timeline_load(struct cfn_network *n, struct error *e) BASE_CHECKED;
-/* forgets times that cannot be violated any more */
-void cfn_timeline_shrink(struct cfn_network *n);
+/* Forgets times that cannot be violated any more; imply: also those that a neighbour implies. Items that are
+ * equal then become one. */
+void cfn_timeline_shrink(struct cfn_network *n, bool imply);
+/* forgets times that any other implies, which takes longer; true when there was one */
+bool cfn_timeline_shrink_all(struct cfn_network *n);
 /* drops values that exceed the limit alone; true when one was */
 bool cfn_timeline_prune(struct cfn_network *n);
 

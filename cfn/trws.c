@@ -28,7 +28,7 @@ static const double huge = 1e29; /* at or above it a value stands for infinite c
 
 void cfn_trws_create(const struct cfn_model *model, struct cfn_trws *trws)
 {
-    *trws = (struct cfn_trws){.model = model};
+    *trws = (struct cfn_trws){.model = model, .drop_cost = (double)CFN_HUGE};
     trws->message = mem_zalloc(model->message_count + 16, sizeof *trws->message);
     trws->unary = mem_zalloc(model->value_count + 16, sizeof *trws->unary);
     trws->belief = mem_zalloc((size_t)model->largest + 16, sizeof *trws->belief);
@@ -62,7 +62,8 @@ void cfn_trws_price(struct cfn_trws *trws, const double *lambda)
         double *c = trws->unary + model->offset[i];
         for (int32_t a = 0; a < model->width[i]; a++) {
             int64_t exact = model->unary[model->offset[i] + (size_t)a];
-            c[a] = cfn_infinite(exact) || is_dropped(trws, i, a) ? (double)CFN_HUGE : (double)exact;
+            c[a] = cfn_infinite(exact) ? (double)CFN_HUGE : (double)exact;
+            c[a] += is_dropped(trws, i, a) ? trws->drop_cost : 0;
         }
         for (uint32_t k = model->first_item[i]; k < model->first_item[i + 1]; k++) {
             double price = trws->prices[model->items[k].right] - trws->prices[model->items[k].left];
@@ -173,6 +174,60 @@ double cfn_trws_iterate(struct cfn_trws *trws)
     return bound;
 }
 
+/* With x_i = a fixed the cost is at least what the forward pass subtracted before it came to i, what the
+ * backward pass subtracted from i's far side, and the belief of i at a when the backward pass gathers it
+ * there. What later nodes sent past i does not count: it stands in messages that i's belief has not seen. */
+struct split {
+    long double *before; /* by node: all that a forward pass subtracted at earlier nodes */
+    long double *sent;   /* by node: subtracted from messages that came to it in the backward pass */
+    long double after;   /* gathered at later nodes, and sent among them */
+};
+
+static void split_create(const struct cfn_model *model, struct split *split)
+{
+    *split = (struct split){.before = mem_zalloc((size_t)model->node_count + 1, sizeof *split->before),
+                            .sent = mem_zalloc((size_t)model->node_count + 1, sizeof *split->sent)};
+}
+
+static void split_release(struct split *split)
+{
+    free(split->before);
+    free(split->sent);
+}
+
+double cfn_trws_marginals(struct cfn_trws *trws, double *out)
+{
+    const struct cfn_model *model = trws->model;
+    struct split split;
+    long double size = 0, before = 0, constant = (long double)model->constant - usage_constant(trws, &size);
+    double gamma;
+    split_create(model, &split);
+    for (int32_t i = 0; i < model->node_count; i++) {
+        split.before[i] = before;
+        before += gather(trws, i, &gamma);
+        for (uint32_t k = model->first_arc[i]; k < model->first_arc[i + 1]; k++)
+            if (model->arcs[k].other > i)
+                before += send(trws, i, &model->arcs[k], gamma);
+    }
+    long double bound = constant;
+    for (int32_t i = model->node_count; i-- > 0;) {
+        double low = gather(trws, i, &gamma);
+        bound += low;
+        split.after += split.sent[i];
+        long double rest = constant + split.before[i] + split.after + low;
+        for (int32_t a = 0; a < model->size[i]; a++)
+            out[model->offset[i] + (size_t)a] = (double)(rest + (long double)trws->belief[a]);
+        split.after += low;
+        for (uint32_t k = model->first_arc[i]; k < model->first_arc[i + 1] && model->arcs[k].other < i; k++) {
+            double part = send(trws, i, &model->arcs[k], gamma);
+            bound += part;
+            split.sent[model->arcs[k].other] += part;
+        }
+    }
+    split_release(&split);
+    return (double)bound;
+}
+
 /* ---- the certified pass ---- */
 
 /* `bound` with the sum of the magnitudes of everything that was rounded on the way to it */
@@ -199,8 +254,8 @@ static long double careful_gather(struct cfn_trws *trws, struct careful *careful
     long double most = 0, low = LDBL_MAX, x;
     for (int32_t a = 0; a < size; a++) {
         int64_t exact = model->unary[model->offset[i] + (size_t)a];
-        bool never = cfn_infinite(exact) || is_dropped(trws, i, a);
-        careful->belief[a] = never ? (long double)CFN_HUGE : (long double)exact;
+        careful->belief[a] = cfn_infinite(exact) ? (long double)CFN_HUGE : (long double)exact;
+        careful->belief[a] += is_dropped(trws, i, a) ? (long double)trws->drop_cost : 0;
     }
     most += magnitude(careful->belief, size);
     for (uint32_t k = model->first_item[i]; k < model->first_item[i + 1]; k++) {
@@ -254,49 +309,119 @@ static long double careful_send(struct cfn_trws *trws, struct careful *careful, 
     return low;
 }
 
+static void careful_create(const struct cfn_trws *trws, struct careful *careful)
+{
+    const struct cfn_model *model = trws->model;
+    *careful = (struct careful){0};
+    careful->belief = mem_zalloc((size_t)model->largest, sizeof *careful->belief);
+    careful->share = mem_zalloc((size_t)model->largest, sizeof *careful->share);
+    careful->message = mem_zalloc(model->message_count + 1, sizeof *careful->message);
+    for (size_t i = 0; i < model->message_count; i++)
+        careful->message[i] = (long double)trws->message[i];
+    careful->bound = (long double)model->constant - usage_constant(trws, &careful->rounded);
+}
+
+static void careful_release(struct careful *careful)
+{
+    free(careful->belief);
+    free(careful->share);
+    free(careful->message);
+}
+
+/* rounded down so that the shares never sum to more than the belief */
+static long double careful_gamma(const struct cfn_model *model, int32_t i)
+{
+    uint32_t degree = model->first_arc[i + 1] - model->first_arc[i], earlier = 0;
+    for (uint32_t k = model->first_arc[i]; k < model->first_arc[i + 1]; k++)
+        earlier += model->arcs[k].other < i;
+    uint32_t parts = earlier > degree - earlier ? earlier : degree - earlier;
+    return parts ? (1 - 4 * LDBL_EPSILON) / (long double)parts : 0;
+}
+
+static long double counted(struct careful *careful, long double part)
+{
+    careful->rounded += part < 0 ? -part : part;
+    return part;
+}
+
+/* Each sum of p parts errs by at most p epsilon times their magnitudes; running totals have node + link parts
+ * a pass. */
+static int64_t careful_cost(const struct cfn_model *model, const struct careful *careful, long double bound,
+                            int passes)
+{
+    long double parts =
+        (long double)passes * (long double)(model->node_count + model->link_count + model->time_count + 16);
+    long double size = bound < 0 ? -bound : bound;
+    bound -= 2 * LDBL_EPSILON * (careful->rounded * 4 + parts * (size + careful->rounded / parts + 1));
+    if (!(bound > -9e18L && bound < 9e18L))
+        return bound > 0 ? INT64_MAX : INT64_MIN;
+    int64_t whole = (int64_t)bound; /* towards zero; costs are integers, so a bound may be rounded up */
+    return whole + ((long double)whole < bound);
+}
+
 int64_t cfn_trws_certify(struct cfn_trws *trws)
 {
     const struct cfn_model *model = trws->model;
-    struct careful careful = {0};
-    careful.belief = mem_zalloc((size_t)model->largest, sizeof *careful.belief);
-    careful.share = mem_zalloc((size_t)model->largest, sizeof *careful.share);
-    careful.message = mem_zalloc(model->message_count + 1, sizeof *careful.message);
+    struct careful careful;
     double *kept = mem_alloc((model->message_count + 1) * sizeof *kept);
     memcpy(kept, trws->message, model->message_count * sizeof *kept);
     pass_forward(trws);
-    for (size_t i = 0; i < model->message_count; i++)
-        careful.message[i] = (long double)trws->message[i];
+    careful_create(trws, &careful);
     memcpy(trws->message, kept, model->message_count * sizeof *kept); /* as a backward pass leaves them */
     free(kept);
-    careful.bound = (long double)model->constant - usage_constant(trws, &careful.rounded);
     for (int32_t i = model->node_count; i-- > 0;) {
-        uint32_t degree = model->first_arc[i + 1] - model->first_arc[i], earlier = 0;
-        for (uint32_t k = model->first_arc[i]; k < model->first_arc[i + 1]; k++)
-            earlier += model->arcs[k].other < i;
-        uint32_t parts = earlier > degree - earlier ? earlier : degree - earlier;
-        /* rounded down so that the shares never sum to more than the belief */
-        long double gamma = parts ? (1 - 4 * LDBL_EPSILON) / (long double)parts : 0, part;
-        careful.bound += part = careful_gather(trws, &careful, i);
-        careful.rounded += part < 0 ? -part : part;
-        for (uint32_t k = model->first_arc[i]; k < model->first_arc[i + 1] && model->arcs[k].other < i; k++) {
-            careful.bound += part = careful_send(trws, &careful, i, &model->arcs[k], gamma);
-            careful.rounded += part < 0 ? -part : part;
-        }
+        long double gamma = careful_gamma(model, i);
+        careful.bound += counted(&careful, careful_gather(trws, &careful, i));
+        for (uint32_t k = model->first_arc[i]; k < model->first_arc[i + 1] && model->arcs[k].other < i; k++)
+            careful.bound += counted(&careful, careful_send(trws, &careful, i, &model->arcs[k], gamma));
     }
-    /* each sum of p parts errs by at most p epsilon times their magnitudes; running totals have node + link
-     * parts */
-    long double parts = (long double)(model->node_count + model->link_count + model->time_count + 16);
-    long double size = careful.bound < 0 ? -careful.bound : careful.bound;
-    long double bound =
-        careful.bound -
-        2 * LDBL_EPSILON * (careful.rounded * 4 + parts * (size + careful.rounded / parts + 1));
-    free(careful.belief);
-    free(careful.share);
-    free(careful.message);
-    if (!(bound > -9e18L && bound < 9e18L))
-        return INT64_MIN;
-    int64_t whole = (int64_t)bound; /* towards zero; costs are integers, so a bound may be rounded up */
-    return whole + ((long double)whole < bound);
+    int64_t bound = careful_cost(model, &careful, careful.bound, 1);
+    careful_release(&careful);
+    return bound == INT64_MAX ? INT64_MIN : bound;
+}
+
+static void careful_forward(struct cfn_trws *trws, struct careful *careful, struct split *split)
+{
+    const struct cfn_model *model = trws->model;
+    long double before = 0;
+    for (int32_t i = 0; i < model->node_count; i++) {
+        long double gamma = careful_gamma(model, i);
+        split->before[i] = before;
+        before += counted(careful, careful_gather(trws, careful, i));
+        for (uint32_t k = model->first_arc[i]; k < model->first_arc[i + 1]; k++)
+            if (model->arcs[k].other > i)
+                before += counted(careful, careful_send(trws, careful, i, &model->arcs[k], gamma));
+    }
+}
+
+void cfn_trws_certify_values(struct cfn_trws *trws, int64_t *out)
+{
+    const struct cfn_model *model = trws->model;
+    struct careful careful;
+    struct split split;
+    long double *least = mem_zalloc(model->value_count + 1, sizeof *least);
+    careful_create(trws, &careful);
+    split_create(model, &split);
+    careful_forward(trws, &careful, &split);
+    for (int32_t i = model->node_count; i-- > 0;) {
+        long double gamma = careful_gamma(model, i),
+                    low = counted(&careful, careful_gather(trws, &careful, i));
+        split.after += split.sent[i];
+        for (int32_t a = 0; a < model->size[i]; a++)
+            least[model->offset[i] + (size_t)a] =
+                careful.bound + split.before[i] + split.after + low + careful.belief[a];
+        split.after += low;
+        for (uint32_t k = model->first_arc[i]; k < model->first_arc[i + 1] && model->arcs[k].other < i; k++)
+            split.sent[model->arcs[k].other] +=
+                counted(&careful, careful_send(trws, &careful, i, &model->arcs[k], gamma));
+    }
+    for (int32_t i = 0; i < model->node_count; i++)
+        for (int32_t a = 0; a < model->size[i]; a++)
+            out[model->offset[i] + (size_t)a] =
+                careful_cost(model, &careful, least[model->offset[i] + (size_t)a], 2);
+    split_release(&split);
+    careful_release(&careful);
+    free(least);
 }
 
 void cfn_trws_round(struct cfn_trws *trws, int32_t *value)

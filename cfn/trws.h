@@ -10,8 +10,11 @@ struct cfn_trws {
     double *message;               /* one per link, towards the node visited later in the running pass */
     double *unary;                 /* costs with penalties; m->value_count */
     double *belief, *share;        /* scratch of one node */
-    const uint8_t *dropped;        /* by padded value, not 0: taken as infinite; NULL: none; borrowed */
-    double *prices;                /* running sums of lambda, time_count + 1: prices[t + 1] >= prices[t] */
+    const uint8_t *dropped;        /* by padded value, not 0: costs drop_cost more; NULL: none; borrowed */
+    /* 0 or more. Far above all costs it forbids, and 10^30 would, too; but messages add and take off shares
+     * of it, and what is left of a sum with 10^30 in double is good to 10^14. */
+    double drop_cost;
+    double *prices; /* running sums of lambda, time_count + 1: prices[t + 1] >= prices[t] */
 };
 
 void cfn_trws_create(const struct cfn_model *model, struct cfn_trws *trws);
@@ -20,9 +23,15 @@ void cfn_trws_release(struct cfn_trws *trws);
 void cfn_trws_price(struct cfn_trws *trws, const double *lambda);
 /* a forward and a backward pass; the bound as computed, without certificate, of the whole problem */
 double cfn_trws_iterate(struct cfn_trws *trws);
+/* The same, and for each padded value what an assignment with it costs at least (CFN_HUGE or so: none);
+ * out: m->value_count. What comes later in the pass is not in it: it may be below the bound. */
+double cfn_trws_marginals(struct cfn_trws *trws, double *out);
 /* A pass whose bound is never above the optimum: long double, exact tables, minus a bound on all rounding
  * errors. The result is a cost: rounded up to an integer where that is safe. */
 int64_t cfn_trws_certify(struct cfn_trws *trws);
+/* Certified: no assignment with value a of node i costs less than out[m->offset[i] + a]; INT64_MAX: there is
+ * none. out: m->value_count. Messages stay as they are. Counts as two certificates. */
+void cfn_trws_certify_values(struct cfn_trws *trws, int64_t *out);
 /* values node by node: unary, rows of earlier neighbours as they were fixed, messages of later ones */
 void cfn_trws_round(struct cfn_trws *trws, int32_t *value);
 /* costs with `scale` times the penalties of prices, in float, for moves; out: m->value_count */

@@ -13,6 +13,9 @@ enum {
     FEW = 200,     /* an improvement ends when less than one node in so many changed */
 };
 
+/* the best answer or bound: a share of it, one over a node's links, still forbids at some distance */
+static const double far_above = 1000;
+
 void cfn_worker_create(const struct cfn_model *model, int number, uint64_t seed, struct cfn_worker *worker)
 {
     size_t n = (size_t)model->node_count + 1, t = (size_t)model->time_count + 1;
@@ -84,6 +87,13 @@ bool cfn_worker_done(struct cfn_worker *worker)
     if (!worker->stopped && worker->stop && worker->asked++ % ASK_EVERY == 0)
         worker->stopped = worker->stop(worker->user);
     return worker->stopped || worker->work >= worker->phase_end;
+}
+
+double cfn_worker_drop_cost(const struct cfn_worker *worker)
+{
+    double cost = worker->has_best ? fabs((double)worker->best.cost) : 0,
+           bound = worker->best_estimate > -HUGE_VAL ? fabs(worker->best_estimate) : 0;
+    return far_above * ((cost > bound ? cost : bound) + 1);
 }
 
 void cfn_pool_add(const struct cfn_model *model, struct cfn_pool *pool, const struct cfn_point *point)

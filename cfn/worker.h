@@ -26,6 +26,8 @@ struct cfn_worker {
                   const struct cfn_point *p); /* may be NULL; locks by itself */
     void *user;
     bool stopped;
+    bool fixes;   /* the proof leaves out values by what a pass certifies (CFN_WITHOUT_FIXING clears it) */
+    bool goes_on; /* dual phases go on where there is nothing to move (CFN_WITHOUT_GOING_ON clears it) */
     unsigned asked;
 
     struct cfn_trws trws;
@@ -55,6 +57,8 @@ void cfn_worker_release(struct cfn_worker *worker);
 void cfn_worker_begin(struct cfn_worker *worker);
 void cfn_worker_spend(struct cfn_worker *worker); /* collects the parts' work counters */
 bool cfn_worker_done(struct cfn_worker *worker);  /* phase over, or stopped */
+/* what a value costs more that is not to be taken: far above every answer that is worth having */
+double cfn_worker_drop_cost(const struct cfn_worker *worker);
 /* keeps a feasible point as elite and, when better, as best */
 void cfn_worker_record(struct cfn_worker *worker, const struct cfn_point *point);
 void cfn_pool_add(const struct cfn_model *model, struct cfn_pool *pool, const struct cfn_point *point);

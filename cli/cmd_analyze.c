@@ -4,14 +4,17 @@
 #include "base/file.h"
 #include "cli/output.h"
 #include "ir/prepare.h"
+#include "segments/segments.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+enum { DEVICES = 4 }; /* whose sides --blocks looks for without a mesh */
+
 struct options {
     const char *module, *dot, *mesh;
-    bool json, rules;
+    bool json, rules, blocks;
 };
 
 struct analysis {
@@ -19,14 +22,17 @@ struct analysis {
     struct nda *nda;
     struct mesh mesh;
     struct plan_context *context; /* NULL without --mesh */
+    struct segments *segments;    /* NULL without --blocks */
 };
 
 static const char usage[] =
-    "usage: toast analyze MODULE [--json] [--dot FILE] [--mesh a=4,b=2] [--rules]\n\n"
+    "usage: toast analyze MODULE [--json] [--dot FILE] [--mesh a=4,b=2] [--rules] [--blocks]\n\n"
     "  --json        counts, groups, arguments, classes (and decisions) as JSON\n"
     "  --dot FILE    the dimension graph of the colors with conflicts, for Graphviz\n"
     "  --mesh AXES   also the decisions that a search on this mesh is offered, and the baselines\n"
-    "  --rules       each op with its factors\n\n"
+    "  --rules       each op with its factors\n"
+    "  --blocks      the contractions in blocks and segments, for as many devices as the mesh's last axis\n"
+    "                has (4 without --mesh); --dot then draws these\n\n"
     "example:\n  toast analyze model.mlir --mesh data=4,model=2\n";
 
 static const char *role_name(uint8_t role)
@@ -160,6 +166,10 @@ static void json(const struct analysis *analysis, struct text *text)
     text_add_char(text, ']');
     if (analysis->context)
         json_decisions(analysis, text);
+    if (analysis->segments) {
+        text_add(text, ",\n");
+        segments_json(analysis->segments, text);
+    }
     text_add(text, "}\n");
 }
 
@@ -236,6 +246,8 @@ static void table(const struct analysis *analysis, struct text *text)
         }
         free(baselines);
     }
+    if (analysis->segments)
+        segments_text(analysis->segments, text);
     for (uint32_t i = 0; i < n->warning_count; i++)
         text_printf(text, "%swarning: %s\n", i ? "" : "\n", n->warnings[i]);
 }
@@ -268,6 +280,8 @@ static enum error_code parse(int argc, char **argv, struct options *options, str
             options->json = true;
         } else if (strcmp(argv[i], "--rules") == 0) {
             options->rules = true;
+        } else if (strcmp(argv[i], "--blocks") == 0) {
+            options->blocks = true;
         } else if (argv[i][0] == '-' && argv[i][1]) {
             return error_set(e, ERROR_USAGE, "there is no option %s; toast analyze --help lists them",
                              argv[i]);
@@ -293,6 +307,10 @@ static enum error_code analyze(const struct options *options, struct analysis *a
         if (code == ERROR_OK)
             code = plan_context_create(analysis->nda, &analysis->mesh, NULL, 0, &analysis->context, e);
     }
+    if (code == ERROR_OK && options->blocks)
+        segments_create(analysis->nda,
+                        options->mesh ? analysis->mesh.axes[analysis->mesh.axis_count - 1].size : DEVICES,
+                        SEGMENTS_MOST_CONFIGURATIONS, &analysis->segments);
     return code;
 }
 
@@ -312,7 +330,10 @@ int cmd_analyze(int argc, char **argv)
         code = analyze(&options, &analysis, &e);
     if (code == ERROR_OK && options.dot) {
         struct text dot = {0};
-        nda_dot(analysis.nda, &dot);
+        if (analysis.segments)
+            segments_dot(analysis.segments, &dot);
+        else
+            nda_dot(analysis.nda, &dot);
         code = file_write(options.dot, dot.at, dot.size, &e);
         text_release(&dot);
     }
@@ -328,6 +349,7 @@ int cmd_analyze(int argc, char **argv)
         cli_fail("analyze", options.module, &e);
     }
     text_release(&out);
+    segments_destroy(analysis.segments);
     plan_context_destroy(analysis.context);
     nda_destroy(analysis.nda);
     ir_program_release(&analysis.prepared);

@@ -19,8 +19,8 @@ static const char usage[] =
     "       toast dead requeue JOB... | --all\n"
     "       toast dead discard JOB... | --all\n"
     "       (all) [--data DIR | --redis ADDRESS --store dir:PATH]\n\n"
-    "A job is dead when one of its tasks ended its process three times, or the job was started over five "
-    "times.\n"
+    "A job is dead when one of its tasks ended its process three times, its hosts lost twelve attempts at "
+    "one,\nor the job was started over five times.\n"
     "requeue lets it start again under its id; discard forgets it (its id then answers "
     "410).\n\n" SERVICE_ADDRESS_DATA_HELP SERVICE_ADDRESS_REDIS_HELP
     "  --store   ADDRESS  dir:PATH, for jobs that are archived (TOAST_STORE, dir:toast-data)\n"

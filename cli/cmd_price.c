@@ -1,5 +1,6 @@
 /* toast price: what any plan costs, by the price that the search uses (cost/price.h): step time, peak
  * memory, collectives; the experts' plans, the memory timeline and what is alive at the peak on request. */
+#include "base/file.h"
 #include "cli/choose.h"
 #include "cli/output.h"
 #include "cost/price.h"
@@ -29,6 +30,9 @@ static const char usage[] =
     "does\n"
     "                        for CPUs), memory (what frees most first); default: either (times in program\n"
     "                        order, memory the larger of that and depth first)\n"
+    "  --backend NAME        compiler that runs the plan: xla_gpu, xla_tpu, xla_cpu; default: the device's\n"
+    "  --overlap O           auto: collectives run beside computation where the backend does so; none\n"
+    "  --trace FILE          who computes and communicates when, on one device (Chrome trace, Perfetto)\n"
     "  --timeline            bytes alive in each step, one a line, in the order that takes most\n"
     "  --live                the tensors that make up the peak in that order\n"
     "  --json                for programs\n\n"
@@ -41,7 +45,7 @@ struct command {
     struct cli_choice choice;
     const char *module;
     bool json, baselines, matmuls_only, timeline, live;
-    const char *order;
+    const char *order, *backend, *overlap, *trace;
     struct cost_machine machine;
     struct evaluator *evaluator;
     struct spmd_local local;
@@ -60,8 +64,11 @@ static enum error_code parse(struct command *command, int argc, char **argv, str
                     {"--timeline", &command->timeline},
                     {"--live", &command->live}};
     for (int i = 1; i < argc; i++) {
-        const char **value =
-            strcmp(argv[i], "--order") == 0 ? &command->order : cli_choice_option(&command->choice, argv[i]);
+        const char **value = strcmp(argv[i], "--order") == 0     ? &command->order
+                             : strcmp(argv[i], "--backend") == 0 ? &command->backend
+                             : strcmp(argv[i], "--overlap") == 0 ? &command->overlap
+                             : strcmp(argv[i], "--trace") == 0   ? &command->trace
+                                                               : cli_choice_option(&command->choice, argv[i]);
         size_t s = 0;
         while (s < sizeof switches / sizeof *switches && strcmp(argv[i], switches[s].name) != 0)
             s++;
@@ -349,6 +356,37 @@ static void print_live(const struct command *command)
     free(live);
 }
 
+/* the schedule in the Trace Event Format: microseconds, thread 1 computes, thread 2 communicates */
+static enum error_code write_trace(const struct command *command, struct error *e)
+{
+    const struct ir_program *program = command->choice.nda->program;
+    struct text out = {0};
+    uint32_t count;
+    struct price_interval *trace = price_trace(&command->local, &command->machine, &count);
+    text_add(&out, "[{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": 1, \"tid\": 1, \"args\": {\"name\": "
+                   "\"compute\"}},\n{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": 1, \"tid\": 2, "
+                   "\"args\": {\"name\": \"communication\"}}");
+    for (uint32_t i = 0; i < count; i++) {
+        const struct spmd_step *step = &command->local.steps[trace[i].step];
+        if (trace[i].end_ps <= trace[i].start_ps)
+            continue;
+        const char *name = step->kind == SPMD_OP ? ir_op_name(program, step->op)
+                                                 : spmd_step_kind_name((enum spmd_step_kind)step->kind);
+        text_printf(
+            &out,
+            ",\n{\"name\": \"%s\", \"ph\": \"X\", \"pid\": 1, \"tid\": %d, \"ts\": %.6f, \"dur\": %.6f, "
+            "\"args\": {\"step\": %u, \"line\": %u, \"exposed_us\": %.6f}}",
+            name, spmd_step_is_collective(step) ? 2 : 1, (double)trace[i].start_ps / 1e6,
+            (double)(trace[i].end_ps - trace[i].start_ps) / 1e6, trace[i].step,
+            step->op == SPMD_NONE ? 0 : program->ops[step->op].line, (double)trace[i].exposed_ps / 1e6);
+    }
+    text_add(&out, "]\n");
+    free(trace);
+    enum error_code code = file_write(command->trace, out.at, out.size, e);
+    text_release(&out);
+    return code;
+}
+
 static bool order_of(const char *name, uint8_t *order)
 {
     static const char *const names[] = {"either", "program", "depth-first", "memory"};
@@ -358,6 +396,25 @@ static bool order_of(const char *name, uint8_t *order)
             return true;
         }
     return !name;
+}
+
+/* --backend and --overlap over what the device and its backend say */
+static enum error_code choose_backend(struct command *command, struct error *e)
+{
+    int compiler = 0;
+    while (command->backend && compiler < COST_COMPILERS &&
+           strcmp(cost_backend((enum cost_compiler)compiler)->name, command->backend) != 0)
+        compiler++;
+    if (compiler == COST_COMPILERS)
+        return error_set(e, ERROR_USAGE, "--backend is one of %s, not '%.60s'", cost_backend_names(),
+                         command->backend);
+    if (command->overlap && strcmp(command->overlap, "auto") != 0 && strcmp(command->overlap, "none") != 0)
+        return error_set(e, ERROR_USAGE, "--overlap is auto or none, not '%.60s'", command->overlap);
+    if (command->backend)
+        cost_machine_set_backend(&command->machine, &command->choice.axes, (enum cost_compiler)compiler);
+    if (command->overlap && strcmp(command->overlap, "none") == 0)
+        command->machine.asynchronous = false;
+    return ERROR_OK;
 }
 
 static enum error_code run(struct command *command, const struct ir_program *prepared, struct error *e)
@@ -373,6 +430,10 @@ static enum error_code run(struct command *command, const struct ir_program *pre
         return code;
     if (command->matmuls_only)
         command->machine.fusion_weight = 0;
+    if (!code)
+        code = choose_backend(command, e);
+    if (code)
+        return code;
     if (!order_of(command->order, &command->machine.order))
         return error_set(e, ERROR_USAGE, "--order is either, program, depth-first or memory, not '%.60s'",
                          command->order);
@@ -384,7 +445,7 @@ static enum error_code run(struct command *command, const struct ir_program *pre
     if (code)
         return code;
     struct price_scratch *scratch = NULL;
-    price_reorder(&command->local, &scratch, (enum cost_order)command->machine.order);
+    price_reorder(&command->local, &command->machine, &scratch, (enum cost_order)command->machine.order);
     price_local(&command->local, &command->machine, &scratch, &command->price);
     price_scratch_destroy(scratch);
     command->cost = price_cost(&command->price, evaluator_unsharded(command->evaluator),
@@ -400,7 +461,7 @@ static enum error_code run(struct command *command, const struct ir_program *pre
         print_timeline(command);
     if (command->live)
         print_live(command);
-    return ERROR_OK;
+    return command->trace ? write_trace(command, e) : ERROR_OK;
 }
 
 int cmd_price(int argc, char **argv)

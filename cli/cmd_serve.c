@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -274,6 +275,8 @@ static enum error_code prepare(struct serve *serve, struct error *e)
 {
     char *redis = mem_printf("%s/redis", serve->data);
     enum error_code code = file_make_directory(redis, e);
+    if (code == ERROR_OK) /* an older service made it for all to see */
+        (void)!chmod(redis, 0700);
     free(redis);
     if (code != ERROR_OK)
         return code;
@@ -366,6 +369,7 @@ static enum error_code watch(struct serve *serve, struct error *e)
 
 int cmd_serve(int argc, char **argv)
 {
+    umask(077); /* modules, plans and digests of keys are for nobody else; children have it, too */
     struct serve serve = {0};
     struct error e = {0};
     sigset_t blocked;

@@ -13,7 +13,8 @@ struct service_address {
 #define SERVICE_ADDRESS_DATA_HELP                                                                            \
     "  --data    DIR      the folder of toast serve (its private Redis and its store)\n"
 #define SERVICE_ADDRESS_REDIS_HELP                                                                           \
-    "  --redis   ADDRESS  unix:PATH or redis://[:PASSWORD@]HOST:PORT, as for toast-server (TOAST_REDIS; "    \
+    "  --redis   ADDRESS  unix:PATH or redis://[[USER]:PASSWORD@]HOST:PORT, as for toast-server "            \
+    "(TOAST_REDIS; "                                                                                         \
     "without it\n"                                                                                           \
     "                     toast-data when toast serve runs there, else redis://127.0.0.1:6379)\n"
 

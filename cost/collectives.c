@@ -161,6 +161,105 @@ static double price_hierarchy(const struct cost_machine *machine, const struct g
     return ps;
 }
 
+/* Is the group reached through switches alone, with no link of an axis given by the mesh? Then only where its
+ * devices stand counts. */
+static bool is_switched(const struct cost_machine *machine, const struct mesh *mesh, const uint8_t *axes,
+                        uint32_t axis_count)
+{
+    const struct cost_device *device = &machine->device;
+    for (uint32_t i = 0; i < axis_count; i++)
+        if (mesh->axes[axes[i]].link_bytes_per_s > 0 || mesh->axes[axes[i]].link_latency_ps > 0 ||
+            machine->links[axes[i]].topology != COST_SWITCH)
+            return false;
+    return device->host_topology == COST_SWITCH && device->network_topology == COST_SWITCH;
+}
+
+/* Bandwidth share and fixed time of a collective inside a host, from the backend's table; false: it has none
+ * of this kind. */
+static bool host_share(const struct cost_backend *backend, uint8_t kind, int64_t devices, double *share,
+                       double *fixed_ps)
+{
+    const struct cost_collective_share *below = NULL, *above = NULL;
+    for (uint32_t i = 0; i < backend->share_count; i++) {
+        const struct cost_collective_share *row = &backend->shares[i];
+        if (row->kind != kind)
+            continue;
+        if (row->devices <= devices)
+            below = row;
+        else if (!above)
+            above = row;
+    }
+    if (!below && !above)
+        return false;
+    const struct cost_collective_share *first = below ? below : above, *second = above ? above : below;
+    double part =
+        first == second ? 0 : (double)(devices - first->devices) / (second->devices - first->devices);
+    *share = first->share + part * (second->share - first->share);
+    *fixed_ps = (first->fixed_us + part * (second->fixed_us - first->fixed_us)) * 1e6;
+    return true;
+}
+
+/* what the devices of a group send in the direct way: each its share of n to every other */
+static double exchange_ps(const struct cost_group *group, uint8_t kind, double n, double host_rate,
+                          double port_rate)
+{
+    double devices = (double)group->devices, on_host = (double)group->on_host;
+    if (kind == SPMD_PERMUTE)
+        return n / (group->hosts > 1 ? port_rate : host_rate) * 1e12;
+    double inside = n * (on_host - 1) / devices / host_rate,
+           outside = n * (devices - on_host) / devices / port_rate;
+    return (inside > outside ? inside : outside) * 1e12;
+}
+
+/* Between hosts every device of the group brings its own port: a ring over all of them, on_host of which run
+ * side by side (the rails), or a hierarchy, which moves as much over the ports. n as in the table above. */
+static struct offer price_between_hosts(const struct cost_machine *machine, const struct cost_group *group,
+                                        uint8_t kind, double n)
+{
+    const struct cost_device *device = &machine->device;
+    const struct cost_backend *backend = machine->backend;
+    double fraction = backend->network_fraction > 0 ? backend->network_fraction : device->link_fraction,
+           port_rate = device->network_bytes_per_s * fraction,
+           host_rate = device->host_link_bytes_per_s * device->link_fraction,
+           round_ps =
+               (double)(backend->network_round_ps ? backend->network_round_ps : device->network_latency_ps),
+           devices = (double)group->devices, rails = (double)group->on_host * port_rate,
+           rate = rails < host_rate ? rails : host_rate;
+    if (kind == SPMD_ALL_TO_ALL || kind == SPMD_PERMUTE)
+        return (struct offer){(double)backend->network_fixed_ps + log2_ceil(group->hosts) * round_ps +
+                                  (double)((group->on_host - 1) * device->host_latency_ps) +
+                                  exchange_ps(group, kind, n, host_rate, port_rate),
+                              "direct"};
+    int passes = kind == SPMD_ALL_REDUCE ? 2 : 1;
+    double rounds =
+        log2_ceil(group->hosts) * round_ps + log2_ceil(group->on_host) * (double)device->host_latency_ps;
+    return (struct offer){(double)backend->network_fixed_ps +
+                              passes * (rounds + n * (devices - 1) / devices / rate * 1e12),
+                          "rails"};
+}
+
+static struct offer price_placed(const struct cost_machine *machine, const struct cost_group *placed,
+                                 uint8_t kind, double n)
+{
+    const struct cost_device *device = &machine->device;
+    struct group group = {placed->devices, 1e12 / (device->host_link_bytes_per_s * device->link_fraction),
+                          (double)device->host_latency_ps, COST_SWITCH, placed->hosts > 1};
+    double measured_ps, share, fixed_ps;
+    if (placed->devices < 2)
+        return (struct offer){0, "none"};
+    if (machine->table_count &&
+        cost_measured_price(machine, kind, placed->devices, placed->hosts > 1, n, &measured_ps))
+        return (struct offer){measured_ps, "measured"};
+    if (placed->hosts > 1)
+        return price_between_hosts(machine, placed, kind, n);
+    if (!host_share(machine->backend, kind, placed->devices, &share, &fixed_ps))
+        return price_group(machine, &group, kind, n);
+    double rate = device->host_link_bytes_per_s * share, devices = (double)placed->devices,
+           passes = kind == SPMD_ALL_REDUCE ? 2 : 1,
+           wire = kind == SPMD_PERMUTE ? n : passes * n * (devices - 1) / devices;
+    return (struct offer){fixed_ps + wire / rate * 1e12, "table"};
+}
+
 struct cost_collective cost_collective_price(const struct cost_machine *machine, const struct mesh *mesh,
                                              uint8_t kind, const uint8_t *axes, uint32_t axis_count,
                                              int64_t bytes)
@@ -179,7 +278,12 @@ struct cost_collective cost_collective_price(const struct cost_machine *machine,
     if (count == 0 || bytes <= 0)
         return (struct cost_collective){0, "none"};
     struct offer best;
-    if (count == 1) {
+    if (is_switched(machine, mesh, axes, axis_count)) {
+        uint32_t mask = 0;
+        for (uint32_t i = 0; i < axis_count; i++)
+            mask |= 1u << axes[i];
+        best = price_placed(machine, &machine->groups[mask], kind, (double)bytes);
+    } else if (count == 1) {
         best = price_group(machine, &groups[0], kind, (double)bytes);
     } else {
         struct group flat = flat_group(groups, count);

@@ -24,13 +24,13 @@
     .flops_fraction = 0.55, .memory_fraction = 0.9, .link_fraction = 0.9, .devices_per_host = 8,             \
     .host_link_bytes_per_s = nvlink * GIGA, .network_bytes_per_s = network * GIGA,                           \
     .host_latency_ps = 2 * US, .network_latency_ps = 5 * US, .host_topology = COST_SWITCH,                   \
-    .network_topology = COST_SWITCH, .launch_ps = 2 * US
+    .network_topology = COST_SWITCH, .launch_ps = 2 * US, .compiler = COST_XLA_GPU
 /* The interconnect of a pod does not end at the host: both links are one torus link. */
 #define TPU(host, dimensions, link)                                                                          \
     .flops_fraction = 0.55, .memory_fraction = 0.9, .link_fraction = 0.9, .devices_per_host = host,          \
     .host_link_bytes_per_s = link * GIGA, .network_bytes_per_s = link * GIGA, .host_latency_ps = 1 * US,     \
     .network_latency_ps = 1 * US, .host_topology = COST_TORUS, .network_topology = COST_TORUS,               \
-    .torus_dimensions = dimensions, .launch_ps = US / 2
+    .torus_dimensions = dimensions, .launch_ps = US / 2, .compiler = COST_XLA_TPU
 
 static const struct cost_device devices[] = {
     /* A100 datasheet (2021): 312 TFLOPS bf16, 156 tf32, 19.5 f32 and f64 (tensor), 624 int8; 1,555 GB/s (40
@@ -40,6 +40,7 @@ static const struct cost_device devices[] = {
      .rate_flops = RATES(19.5, 19.5, 156, 312, 312, 312, 624),
      .memory_bytes_per_s = 1555 * GIGA,
      GPU(300, 25),
+     .no_bf16_arithmetic = true,
      .source = "NVIDIA A100 datasheet; DGX A100 datasheet"},
     /* the same, 2,039 GB/s (80 GB SXM) */
     {.name = "a100-80",
@@ -47,6 +48,7 @@ static const struct cost_device devices[] = {
      .rate_flops = RATES(19.5, 19.5, 156, 312, 312, 312, 624),
      .memory_bytes_per_s = 2039 * GIGA,
      GPU(300, 25),
+     .no_bf16_arithmetic = true,
      .source = "NVIDIA A100 datasheet; DGX A100 datasheet"},
     /* HGX B200 at 1,000 W: 2,250 TFLOPS bf16, 1,100 tf32, 4,500 f8 and int8, 80 f32, 40 f64; 8 TB/s;
      * NVLink 1.8 TB/s both ways. DGX B200: 1,440 GB over eight GPUs, eight 400 Gb/s ports. */
@@ -79,6 +81,7 @@ static const struct cost_device devices[] = {
      .rate_flops = RATES(5.3, 10.6, 10.6, 10.6, 21.2, 10.6, 10.6),
      .memory_bytes_per_s = 732 * GIGA,
      GPU(80, 6.25),
+     .no_bf16_arithmetic = true,
      .source = "NVIDIA Tesla P100 datasheet; DGX-1 datasheet"},
     /* Cloud TPU v2: 45 TFLOPS bf16 a chip of two cores, 16 GiB at 700 GB/s; 2-D torus of four 496 Gb/s links
      * a chip
@@ -137,6 +140,7 @@ static const struct cost_device devices[] = {
      .rate_flops = RATES(7.8, 15.7, 15.7, 15.7, 125, 15.7, 62.8),
      .memory_bytes_per_s = 900 * GIGA,
      GPU(150, 6.25),
+     .no_bf16_arithmetic = true,
      .source = "NVIDIA V100 datasheet; DGX-1 datasheet"},
 };
 

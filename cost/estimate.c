@@ -101,7 +101,7 @@ int64_t cost_estimate_op(const struct cost_estimate *estimate, uint32_t op, int6
     if (info->class == OP_MATMUL) {
         double compute = info->flops / (double)shards * estimate->rates.ps_per_flop[info->rate];
         double memory = ((double)operand_bytes + (double)result_bytes) * estimate->rates.ps_per_byte;
-        return round_ps(compute > memory ? compute : memory) + estimate->rates.launch_ps;
+        return price_matmul_ps(&estimate->rates, compute, memory);
     }
     return round_ps((double)estimate->op_ps[op] / (double)shards +
                     estimate->rates.weight * (double)estimate->rates.launch_ps);
@@ -113,7 +113,7 @@ int64_t cost_estimate_floor(const struct cost_estimate *estimate, uint32_t op, i
     if (info->class != OP_MATMUL)
         return 0;
     double ps = info->flops / (double)shards * estimate->rates.ps_per_flop[info->rate] * (1 - 1e-9) - 1;
-    return (ps > 0 && ps < 4e17 ? (int64_t)ps : 0) + estimate->rates.launch_ps;
+    return (ps > 0 && ps < 4e17 ? (int64_t)ps : 0) + estimate->rates.matmul_fixed_ps;
 }
 
 int64_t cost_estimate_slice(const struct cost_estimate *estimate, int64_t bytes)

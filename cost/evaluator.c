@@ -41,7 +41,7 @@ static enum error_code price_unsharded(struct evaluator *evaluator, struct error
     enum error_code code =
         spmd_walk(evaluator->context, &nothing, &evaluator->options, &evaluator_session->local, e);
     if (code == ERROR_OK) {
-        price_reorder(&evaluator_session->local, &evaluator_session->scratch,
+        price_reorder(&evaluator_session->local, &evaluator->machine, &evaluator_session->scratch,
                       (enum cost_order)evaluator->machine.order);
         price_local(&evaluator_session->local, &evaluator->machine, &evaluator_session->scratch,
                     &evaluator->unsharded);
@@ -126,7 +126,7 @@ enum error_code evaluator_price(struct evaluator_session *evaluator_session, con
             spmd_walk(evaluator->context, plan, &evaluator->options, &evaluator_session->local, e);
         if (code != ERROR_OK)
             return code;
-        price_reorder(&evaluator_session->local, &evaluator_session->scratch,
+        price_reorder(&evaluator_session->local, &evaluator->machine, &evaluator_session->scratch,
                       (enum cost_order)evaluator->machine.order);
         price_local(&evaluator_session->local, &evaluator->machine, &evaluator_session->scratch, &fresh);
         *memo = (struct memo){plan->hash, fresh, true};

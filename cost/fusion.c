@@ -12,14 +12,6 @@
 #include "cost/internal.h"
 
 /* ---------------------------------------------------------------- backward: uses */
-/* does operand o of a kernel have to be in memory? */
-static inline uint8_t wants_buffer(const struct op_info *info, uint32_t o)
-{
-    bool other = info->class == OP_OTHER || (info->class == OP_GATHER && o == 0) ||
-                 (info->class == OP_UPDATE && (o == 0 || info->update == 2));
-    return info->class == OP_MATMUL ? HARD_MATMUL : other ? HARD_OTHER : 0;
-}
-
 static inline void add_use(struct value_use *value_use, uint32_t kernel, uint8_t hard)
 {
     value_use->uses++;
@@ -51,16 +43,18 @@ static inline enum step_fate op_fate(const struct value_use *result, const struc
     return FATE_KERNEL;
 }
 
-static const struct op_info slice_info = {.class = OP_CUT}, masked_info = {.class = OP_CHEAP},
-                            partial_info = {.class = OP_ALIAS}, mark_info = {.class = OP_OTHER};
+const struct op_info price_slice_info = {.class = OP_CUT}, price_masked_info = {.class = OP_CHEAP},
+                     price_partial_info = {.class = OP_ALIAS}, price_mark_info = {.class = OP_OTHER};
 
-static inline const struct op_info *info_of(const struct price_scratch *scratch, const struct spmd_step *step)
+static inline enum step_fate fate_of(const struct price_scratch *scratch, const struct spmd_local *local,
+                                     const struct spmd_step *step, const struct op_info *info)
 {
-    if (step->kind == SPMD_OP)
-        return step_info(scratch, step);
-    if (step->kind == SPMD_MASK)
-        return step->mask_initial ? &masked_info : &partial_info;
-    return step->kind == SPMD_SLICE ? &slice_info : &mark_info;
+    if (step->result_count != 1 && info->class != OP_ALIAS)
+        return FATE_KERNEL;
+    bool weighed = info->class == OP_ELEMENTWISE || info->class == OP_CHEAP || info->class == OP_REDUCE;
+    if (weighed && scratch->rules & COST_FUSE_BYTES)
+        return price_rather_fused(scratch, local, step, info) ? FATE_FUSED : FATE_KERNEL;
+    return op_fate(&scratch->uses[step->results], info);
 }
 
 /* loop_end of a region's first step is its last, and the other way round; *open is the innermost region open
@@ -79,31 +73,54 @@ static void match_region(struct price_scratch *scratch, uint8_t kind, uint32_t s
     }
 }
 
+/* what a product, or something that feeds one, is computed from feeds one */
+static void note_matmuls(struct price_scratch *scratch, const struct spmd_local *local,
+                         const struct spmd_step *step, const struct op_info *info)
+{
+    uint8_t feeds = info->class == OP_MATMUL;
+    for (uint32_t result = 0; result < step->result_count; result++)
+        feeds |= scratch->uses[step->results + result].feeds_matmul;
+    for (uint32_t operand = 0; feeds && operand < step->operand_count; operand++)
+        scratch->uses[local->operands[step->operands + operand]].feeds_matmul = 1;
+}
+
+/* the step uses its operands: as XLA for CPUs sees it (recompute.c has the other way) */
+static void note_uses(struct price_scratch *scratch, const struct spmd_local *local, uint32_t index,
+                      enum step_fate fate)
+{
+    const struct spmd_step *step = &local->steps[index];
+    const struct op_info *info = price_info_of(scratch, step);
+    const uint32_t *operands = local->operands + step->operands;
+    const struct value_use *result = &scratch->uses[step->results];
+    if (fate == FATE_ALIAS) {
+        for (uint32_t operand = 0; operand < step->operand_count; operand++)
+            add_use(&scratch->uses[operands[operand]], result[operand].kernel, result[operand].hard);
+        return;
+    }
+    uint32_t kernel = fate == FATE_FUSED ? result->kernel : index + 1;
+    uint8_t repeated = info->class == OP_ELEMENTWISE && kernel == KERNEL_SEVERAL;
+    for (uint32_t operand = 0; operand < step->operand_count; operand++) {
+        add_use(&scratch->uses[operands[operand]], kernel, price_wants_buffer(scratch, info, operand));
+        scratch->uses[operands[operand]].kept |= repeated;
+    }
+}
+
 static void find_uses(struct price_scratch *scratch, const struct spmd_local *local)
 {
     uint32_t open = NDA_NONE;
     for (uint32_t i = local->step_count; i-- > 0;) {
         const struct spmd_step *step = &local->steps[i];
-        const struct op_info *info = info_of(scratch, step);
-        const uint32_t *operands = local->operands + step->operands;
-        const struct value_use *result = &scratch->uses[step->results];
-        enum step_fate fate =
-            step->result_count == 1 || info->class == OP_ALIAS ? op_fate(result, info) : FATE_KERNEL;
+        const struct op_info *info = price_info_of(scratch, step);
+        enum step_fate fate = fate_of(scratch, local, step, info);
         scratch->fates[i] = (uint8_t)fate;
         if (fate == FATE_FREE)
             continue;
-        if (fate == FATE_ALIAS) {
-            for (uint32_t operand = 0; operand < step->operand_count; operand++)
-                add_use(&scratch->uses[operands[operand]], result[operand].kernel, result[operand].hard);
-            continue;
-        }
-        uint32_t kernel = fate == FATE_FUSED ? result->kernel : i + 1;
-        uint8_t repeated = info->class == OP_ELEMENTWISE && kernel == KERNEL_SEVERAL;
-        for (uint32_t operand = 0; operand < step->operand_count; operand++) {
-            add_use(&scratch->uses[operands[operand]], kernel, wants_buffer(info, operand));
-            scratch->uses[operands[operand]].kept |= repeated;
-        }
-        if (!step_is_local(step->kind) && !spmd_step_is_collective(step)) {
+        note_matmuls(scratch, local, step, info);
+        if (scratch->rules & COST_FUSE_BYTES)
+            price_note_uses(scratch, local, i, fate);
+        else
+            note_uses(scratch, local, i, fate);
+        if (fate != FATE_ALIAS && !step_is_local(step->kind) && !spmd_step_is_collective(step)) {
             scratch->fates[i] = FATE_MARK;
             match_region(scratch, step->kind, i, &open);
         }
@@ -136,7 +153,7 @@ static inline void push_value(struct price_scratch *scratch, const struct spmd_l
 {
     const struct value_work *work = &scratch->values[value];
     if (work->state == VALUE_BUFFER) {
-        push_root(scratch, value, local->values[value].bytes, cut);
+        push_root(scratch, value, stored_bytes(scratch, local, value), cut);
         return;
     }
     uint32_t first = work->roots, count = work->root_count;
@@ -148,7 +165,7 @@ static inline void push_value(struct price_scratch *scratch, const struct spmd_l
 static uint32_t collect_roots(struct price_scratch *scratch, const struct spmd_local *local,
                               const struct spmd_step *step)
 {
-    uint8_t class = info_of(scratch, step)->class;
+    uint8_t class = price_info_of(scratch, step)->class;
     uint32_t first = (uint32_t)scratch->pool_count;
     scratch->mark++;
     int64_t result_bytes = step->result_count ? local->values[step->results].bytes : 0;
@@ -183,8 +200,11 @@ static void make_kernel(struct price_scratch *scratch, const struct spmd_local *
 {
     const struct spmd_step *entry = &local->steps[step];
     add_kernel(scratch, step, first);
-    for (uint32_t result = 0; result < entry->result_count; result++)
+    for (uint32_t result = 0; result < entry->result_count; result++) {
         scratch->values[entry->results + result].state = VALUE_BUFFER;
+        scratch->values[entry->results + result].wide =
+            scratch->wide_bf16 && price_widens(scratch, local, entry->results + result);
+    }
 }
 
 /* value becomes another name of `of` if that is one buffer */
@@ -255,6 +275,7 @@ static inline void begin_value(struct value_work *work)
 {
     work->state = VALUE_BUFFER;
     work->mark = 0;
+    work->wide = work->scattered = 0;
 }
 
 static void fuse_mark(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step)
@@ -270,10 +291,12 @@ static void fuse_mark(struct price_scratch *scratch, const struct spmd_local *lo
 
 void price_fuse(struct price_scratch *scratch, const struct spmd_local *local)
 {
+    if (scratch->rules & COST_FUSE_BYTES)
+        price_weigh(scratch, local);
     find_uses(scratch, local);
     for (uint32_t argument = 0; argument < local->argument_count; argument++) {
         begin_value(&scratch->values[argument]);
-        scratch->times[argument] = (struct value_times){0, 0};
+        scratch->times[argument] = (struct value_times){.of_weights = 1};
     }
     for (uint32_t i = 0; i < local->step_count; i++) {
         const struct spmd_step *step = &local->steps[i];

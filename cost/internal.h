@@ -7,7 +7,10 @@
  *   scratch.c    the working memory: made, grown, freed
  *   fusion.c     backward over the steps: how each value is used, hence what fuses; forward: the buffers that
  *                every kernel reads
+ *   recompute.c  of a value that several kernels use: stored, or computed in each of them
  *   roofline.c   facts of ops, once a program; the time of each kernel from the bytes and FLOPs that remain
+ *   siblings.c   kernels that read the same arrays and run as one
+ *   combine.c    reduce_scatters that the compiler makes one op of
  *   schedule.c   another order of the kernels: depth first, or by memory
  *   memory.c     live ranges of the buffers in one order; where loop carries and donated arguments share one
  *   lend.c       temporaries in the memory of results that are not written yet
@@ -54,8 +57,13 @@ struct op_info {
     uint8_t repeatable; /* elementwise, cheap and of one array: rather computed again than stored */
     uint8_t in_place;   /* may write its result over an operand that it reads */
     uint8_t update;     /* OP_UPDATE: the operand that is written into operand 0 */
+    uint8_t effort;     /* elementwise: bytes that an H100 moves while it computes one element */
+    uint8_t short_row;  /* OP_REDUCE: of one array, along its last dimension, at most ROW_MOST elements */
     double flops;       /* matmuls: of the whole op, on one device */
 };
+enum {
+    ROW_MOST = 32768
+}; /* elements that a block of threads keeps; longer rows take a kernel of their own */
 
 /* An immutable table for one program; shared by threads. */
 struct price_program {
@@ -82,24 +90,30 @@ struct root {
 enum { HARD_MATMUL = 1, HARD_OTHER = 2 };
 /* How a value is used, found backward. */
 struct value_use {
-    uint32_t uses;   /* by steps */
-    uint32_t kernel; /* 1 + the one kernel all uses end in; 0: no use yet, KERNEL_SEVERAL */
-    uint8_t hard;    /* who wants it in memory: HARD_MATMUL, HARD_OTHER */
-    uint8_t kept;    /* something repeated is computed from it: not repeated itself */
-    uint8_t pad[2];
+    uint32_t uses;        /* by steps */
+    uint32_t kernel;      /* 1 + the one kernel all uses end in; 0: no use yet, KERNEL_SEVERAL */
+    uint8_t hard;         /* who wants it in memory: HARD_MATMUL, HARD_OTHER */
+    uint8_t kept;         /* something repeated is computed from it: not repeated itself */
+    uint8_t feeds_matmul; /* a matrix product is computed from it */
+    uint8_t transposed;   /* a transpose reads it; this and the next two by COST_FUSE_BYTES alone */
+    uint32_t user;        /* the last step that was seen to use it */
+    uint32_t set;         /* of KERNEL_SEVERAL: in scratch.sets */
 };
 enum { KERNEL_SEVERAL = NDA_NONE };
 
 /* What a value is, found forward; set when the step that defines it is reached. */
 struct value_work {
-    uint32_t roots;      /* in the pool; of a buffer none: it is its own */
-    uint32_t mark, slot; /* last union it was put into, and its place there */
-    uint32_t last;       /* last time something needs the buffer */
-    uint32_t home_free;  /* homed: first time nothing needs what the place held before */
-    uint8_t root_count;  /* at most ROOTS_MAX */
-    uint8_t state;       /* enum value_state */
-    uint8_t homed;       /* its buffer is part of an output, a carry or a branch's result */
-    uint8_t lent;        /* the blocks it was ordered from lie in a result's memory */
+    uint32_t roots;        /* in the pool; of a buffer none: it is its own */
+    uint32_t mark, slot;   /* last union it was put into, and its place there */
+    uint32_t last;         /* last time something needs the buffer */
+    uint32_t home_free;    /* homed: first time nothing needs what the place held before */
+    uint8_t root_count;    /* at most ROOTS_MAX */
+    uint8_t state;         /* enum value_state */
+    uint8_t homed : 1;     /* its buffer is part of an output, a carry or a branch's result */
+    uint8_t lent : 1;      /* the blocks it was ordered from lie in a result's memory */
+    uint8_t wide : 1;      /* bf16 that is stored as f32 */
+    uint8_t scattered : 1; /* a reduce_scatter is made of it */
+    uint8_t turned : 1;    /* its memory is in the order of a transposed gradient (memory.c) */
 };
 enum {
     ROOTS_MAX = 64
@@ -108,6 +122,8 @@ enum {
 /* When a buffer is there: on the streams, and along the longest chain of dependencies. */
 struct value_times {
     int64_t ready_ps, path_ps;
+    uint32_t gather;    /* 1 + its number among the gathers of weights that ran ahead; 0: none */
+    uint8_t of_weights; /* computed from arguments without a matrix product: set by price_times */
 };
 
 enum step_fate {
@@ -118,11 +134,45 @@ enum step_fate {
     FATE_MARK    /* opens, parts or closes a region, or ends the program */
 };
 
+/* What computing a value anew would read, and take beside (recompute.c). */
+enum { RECOMPUTE_ROOTS = 4, RECOMPUTE_ITSELF = 255 };
+struct recompute {
+    int64_t total, effort; /* bytes of all roots; effort as bytes moved meanwhile */
+    uint32_t roots;        /* first in again_roots */
+    uint32_t count;        /* at most RECOMPUTE_ROOTS: what is beyond counts in total alone; or ITSELF */
+};
+
+/* Two or more kernels that a value's uses end in, each as 1 + its step. */
+enum { KERNELS_KNOWN = 8 };
+struct kernel_set {
+    uint32_t at[KERNELS_KNOWN];
+    uint32_t count; /* KERNELS_KNOWN + 1: more */
+};
+
+/* Kernels that run as one, led by the first (siblings.c). */
+struct sibling_group {
+    uint32_t leader, last;     /* kernels; last: of the leader's chain */
+    uint32_t region;           /* of the program between two marks; 0: outside all loops and branches */
+    int64_t elements, reduced; /* of the leader: what it goes over; bytes of its reductions' results */
+};
+
 /* A step that does something, or that marks a region or the end: all but what is fused, free or an alias. */
 struct kernel {
     uint32_t step;
     uint32_t roots, root_count; /* the buffers it reads, in the pool */
     int64_t ps;                 /* once, not x trips; 0 for marks */
+    int64_t copy_ps;            /* of collectives: compute that puts their blocks in order */
+    int64_t shared_bytes; /* siblings.c: what it need not read, as an earlier kernel does for it; 0: alone */
+    uint32_t together;    /* combine.c: number (1 ..) of the reduce_scatter that it is part of; 0: none */
+    uint32_t next;        /* what runs as one with it, in another place of the program; 0: it is the last */
+    bool follows;         /* it is the next of one */
+};
+
+/* A reduce_scatter that may be combined with others (combine.c). */
+struct scatter {
+    uint32_t kernel, op, origin;
+    uint8_t element, reducer;
+    uint8_t axes[MESH_MAX_AXES]; /* 0xff beyond the last */
 };
 
 /* Where a buffer takes memory: during times from .. until - 1 of the line (memory.c). */
@@ -154,29 +204,73 @@ struct price_scratch {
     struct root *pool;
     size_t pool_count, pool_room;
     uint32_t *loop_end;
-    size_t loop_room;          /* per step: the step that closes the region it opens */
-    uint32_t mark;             /* of the union being built */
+    size_t loop_room;    /* per step: the step that closes the region it opens */
+    uint32_t mark;       /* of the union being built */
+    uint16_t rules;      /* enum cost_fusion_rule, of the machine that is priced */
+    bool wide_bf16;      /* its elementwise units take no bf16 */
+    double effort_scale; /* its bytes moved during arithmetic, beside an H100's */
+    struct recompute *again;
+    size_t again_room; /* per value */
+    struct root *again_roots;
+    size_t again_root_count, again_root_room;
+    struct kernel_set *sets;
+    size_t set_count, set_room;
+    struct sibling_group *groups;
+    size_t group_room; /* per kernel */
+    uint32_t *readers;
+    size_t reader_room;    /* per value: 1 + the leader of the group that read or made it last */
+    int64_t combine_bytes; /* of the backend: results of one combined reduce_scatter */
+    struct scatter *scatters;
+    size_t scatter_room;
+    uint32_t *combined_last, combined_count; /* place of the last member in the line */
+    size_t combined_room;
     struct price_graph *graph; /* owned; graph.h, made by schedule.c at first use */
 };
 struct price_scratch *
 price_scratch_create(struct price_program *shared); /* NULL: makes its own at first use */
 
-/* what a FLOP, a byte and a kernel's launch take on the machine; weight: of kernels that are no matmul */
+/* What a FLOP, a byte and a kernel's launch take on the machine; weight: of kernels that are no matmul. A
+ * matmul takes the longer of its FLOPs and bytes, or, where the backend's products do not hide what they
+ * move, both. */
 struct price_rates {
+    bool matmul_adds;
+    int64_t matmul_fixed_ps; /* of one matmul: its launch, or filling and emptying of its pipeline */
     double ps_per_flop[COST_RATES];
     double ps_per_byte;
     double weight;
     int64_t launch_ps;
 };
 struct price_rates price_rates_of(const struct cost_machine *machine);
+/* a matmul whose FLOPs and whose bytes take so long by themselves */
+static inline int64_t price_matmul_ps(const struct price_rates *rates, double compute_ps, double memory_ps)
+{
+    double ps = rates->matmul_adds ? compute_ps + memory_ps : compute_ps > memory_ps ? compute_ps : memory_ps;
+    return cost_round_ps(ps) + rates->matmul_fixed_ps;
+}
 
-/* grows the arrays for local and clears what a pricing accumulates */
-void price_prepare(struct price_scratch *scratch, const struct spmd_local *local);
+/* grows the arrays for local, takes the machine's rules and clears what a pricing accumulates */
+void price_prepare(struct price_scratch *scratch, const struct spmd_local *local,
+                   const struct cost_machine *machine);
 /* fusion: states, roots, kernels */
 void price_fuse(struct price_scratch *scratch, const struct spmd_local *local);
+/* recompute.c, by COST_FUSE_BYTES. Before all else: what computing each value anew would take. */
+void price_weigh(struct price_scratch *scratch, const struct spmd_local *local);
+/* backward, after the step's fate is known: notes that the step uses its operands, and in which kernels */
+void price_note_uses(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step,
+                     enum step_fate fate);
+/* elementwise, cheap or reduce, of one result whose uses are all noted: computed where it is used? */
+/* a bf16 result of an elementwise op, which a device without such arithmetic computes in f32, and keeps in
+ * f32 where nothing wants it in memory as it is */
+bool price_widens(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t value);
+bool price_rather_fused(const struct price_scratch *scratch, const struct spmd_local *local,
+                        const struct spmd_step *step, const struct op_info *info);
 /* ps of every kernel */
 void price_times(struct price_scratch *scratch, const struct spmd_local *local,
                  const struct cost_machine *machine);
+/* combine.c, after price_fuse: chains the kernels that are combined */
+void price_combine(struct price_scratch *scratch, const struct spmd_local *local);
+/* siblings.c, after price_combine, by COST_FUSE_SIBLINGS: shared_bytes of the kernels, and chains */
+void price_siblings(struct price_scratch *scratch, const struct spmd_local *local);
 /* Live ranges when the kernels run in the order of line (a permutation of s->kernels that
  * price_depth_first made, or s->kernels); fills peak_bytes, peak_step, argument_bytes, output_bytes,
  * alias_bytes. line stays borrowed. */
@@ -196,6 +290,39 @@ static inline const struct op_info *step_info(const struct price_scratch *scratc
                                               const struct spmd_step *step)
 {
     return &scratch->program->ops[step->op];
+}
+extern const struct op_info price_slice_info, price_masked_info, price_partial_info, price_mark_info;
+/* facts of any step; what is no op is described as one */
+static inline const struct op_info *price_info_of(const struct price_scratch *scratch,
+                                                  const struct spmd_step *step)
+{
+    if (step->kind == SPMD_OP)
+        return step_info(scratch, step);
+    if (step->kind == SPMD_MASK)
+        return step->mask_initial ? &price_masked_info : &price_partial_info;
+    return step->kind == SPMD_SLICE ? &price_slice_info : &price_mark_info;
+}
+/* bytes of its buffer */
+static inline int64_t stored_bytes(const struct price_scratch *scratch, const struct spmd_local *local,
+                                   uint32_t value)
+{
+    return local->values[value].bytes << scratch->values[value].wide;
+}
+/* does operand o of a kernel have to be in memory? */
+static inline uint8_t price_wants_buffer(const struct price_scratch *scratch, const struct op_info *info,
+                                         uint32_t o)
+{
+    bool gathers = info->class == OP_GATHER && !(scratch->rules & COST_FUSE_GATHER);
+    bool other = info->class == OP_OTHER || (gathers && o == 0) ||
+                 (info->class == OP_UPDATE && (o == 0 || info->update == 2));
+    return info->class == OP_MATMUL ? HARD_MATMUL : other ? HARD_OTHER : 0;
+}
+/* on one device */
+static inline int64_t value_elements(const struct spmd_local *local, uint32_t value)
+{
+    const struct ir_type *type = ir_value_type(local->nda->program, local->values[value].origin);
+    unsigned bits = ir_element_bits((enum ir_element)type->element);
+    return local->values[value].bytes * 8 / (bits ? bits : 8);
 }
 static inline bool step_is_local(uint8_t kind)
 {

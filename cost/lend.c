@@ -63,7 +63,8 @@ static void find_tenants(const struct price_scratch *scratch, const struct spmd_
     for (uint32_t i = result->free.from; i < result->free.until; i++) {
         const struct spmd_step *step = step_at(scratch, local, i);
         for (uint32_t value = step->results; value < step->results + step->result_count; value++) {
-            struct lender tenant = {scratch->ranges[value], value, false, local->values[value].bytes};
+            struct lender tenant = {scratch->ranges[value], value, false,
+                                    stored_bytes(scratch, local, value)};
             if (is_buffer(scratch, value) && may_lie_in(&tenant, result) && tenant.bytes >= least)
                 VEC_PUSH(&out->fit, tenant);
         }

@@ -63,7 +63,8 @@ static int64_t rings_per_link(const struct mesh *mesh, uint32_t axis, uint32_t d
     return rings;
 }
 
-static struct cost_link derive_link(const struct mesh *mesh, const struct cost_device *device, uint32_t axis)
+static struct cost_link derive_link(const struct mesh *mesh, const struct cost_device *device,
+                                    const struct cost_backend *backend, uint32_t axis)
 {
     int64_t host = mesh->devices_per_host ? mesh->devices_per_host : device->devices_per_host;
     int64_t stride = 1;
@@ -85,8 +86,30 @@ static struct cost_link derive_link(const struct mesh *mesh, const struct cost_d
         link.bytes_per_s = (double)mesh->axes[axis].link_bytes_per_s;
     if (mesh->axes[axis].link_latency_ps > 0)
         link.latency_ps = mesh->axes[axis].link_latency_ps;
-    link.bytes_per_s *= device->link_fraction;
+    link.bytes_per_s *=
+        link.spans_hosts && backend->network_fraction > 0 && mesh->axes[axis].link_bytes_per_s <= 0
+            ? backend->network_fraction
+            : device->link_fraction;
     return link;
+}
+
+/* what follows from the device and its backend */
+static void derive(struct cost_machine *machine, const struct mesh *mesh)
+{
+    int64_t host = mesh->devices_per_host ? mesh->devices_per_host : machine->device.devices_per_host;
+    machine->backend = cost_backend((enum cost_compiler)machine->device.compiler);
+    machine->asynchronous = machine->backend->asynchronous;
+    for (uint32_t axis = 0; axis < mesh->axis_count; axis++)
+        machine->links[axis] = derive_link(mesh, &machine->device, machine->backend, axis);
+    for (uint32_t axes = 0; axes < 1u << mesh->axis_count; axes++)
+        machine->groups[axes] = cost_group_place(mesh, host, axes);
+}
+
+void cost_machine_set_backend(struct cost_machine *machine, const struct mesh *mesh,
+                              enum cost_compiler compiler)
+{
+    machine->device.compiler = (uint8_t)compiler;
+    derive(machine, mesh);
 }
 
 enum error_code cost_machine_create_device(const struct mesh *mesh, const struct cost_device *device,
@@ -103,11 +126,9 @@ enum error_code cost_machine_create_device(const struct mesh *mesh, const struct
                          "the memory limit is %" PRId64 " bytes; it must be above 0", memory_limit_bytes);
     memset(out, 0, sizeof *out);
     out->device = *device;
-    for (uint32_t axis = 0; axis < mesh->axis_count; axis++)
-        out->links[axis] = derive_link(mesh, device, axis);
+    derive(out, mesh);
     out->memory_limit_bytes =
         memory_limit_bytes ? memory_limit_bytes : device->memory_bytes - device->memory_bytes / 10;
-    out->overlap = 0;
     out->fusion_weight = 1;
     return ERROR_OK;
 }

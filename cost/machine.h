@@ -5,6 +5,7 @@
 #define TOAST_COST_MACHINE_H
 
 #include "analysis/plan.h"
+#include "cost/backend.h"
 
 enum cost_rate {
     COST_RATE_F64,
@@ -31,6 +32,8 @@ struct cost_device {
     uint8_t host_topology, network_topology;
     uint8_t torus_dimensions; /* of a torus: rings through every device; 0 otherwise */
     int64_t launch_ps;        /* fixed time of one kernel */
+    bool no_bf16_arithmetic;  /* elementwise units take none: compilers compute in f32 */
+    uint8_t compiler;         /* enum cost_compiler: what runs its plans, unless a request names another */
     const char *source;       /* datasheet */
 };
 const struct cost_device *cost_devices(uint32_t *count);      /* the catalogue, sorted by name */
@@ -43,6 +46,14 @@ struct cost_link {
     uint8_t topology;
     uint8_t spans_hosts;
 };
+
+/* A group of devices by where they stand (placement.c): devices in all, hosts that they stand on, devices of
+ * the group on one host. */
+struct cost_group {
+    int64_t devices, hosts, on_host;
+};
+/* the group that a set of axes (bit a: axis a) spans from device 0 */
+struct cost_group cost_group_place(const struct mesh *mesh, int64_t devices_per_host, uint32_t axes);
 
 /* Measured times of one kind of collective over groups of one size, by bytes as cost_collective_price
  * counts them (for all_gather and all_reduce that is nccl-tests' size). Bytes ascend strictly, times do
@@ -65,14 +76,17 @@ struct cost_table {
 enum cost_order { COST_ORDER_EITHER, COST_ORDER_PROGRAM, COST_ORDER_DEPTH_FIRST, COST_ORDER_MEMORY };
 
 struct cost_machine {
-    struct cost_device device; /* with overrides applied */
+    struct cost_device device;          /* with overrides applied */
+    const struct cost_backend *backend; /* of device.compiler */
     struct cost_link links[MESH_MAX_AXES];
-    int64_t memory_limit_bytes;      /* the request's, else the device's less 10 % */
-    const struct cost_table *tables; /* borrowed; what was measured wins over the closed forms */
+    struct cost_group groups[1 << MESH_MAX_AXES]; /* by set of axes, of switched links */
+    int64_t memory_limit_bytes;                   /* the request's, else the device's less 10 % */
+    const struct cost_table *tables;              /* borrowed; what was measured wins over the closed forms */
     uint32_t table_count;
     const char *profile;  /* where they come from, "name@version"; NULL: nowhere. Borrowed. */
-    double overlap;       /* share of a collective's time that compute hides; 0 by default */
+    bool asynchronous;    /* collectives run beside computation: the backend's, unless a request says not */
     uint8_t order;        /* enum cost_order; evaluators apply it */
+    bool measured_flops;  /* the device's matrix rates come from a profile: what was achieved, not peaks */
     double fusion_weight; /* 1; 0 reproduces the paper's 'matrix multiplications only' */
 };
 /* Derives links from axis order (last axis innermost), devices per host and the device; explicit links of
@@ -85,6 +99,10 @@ enum error_code cost_machine_create(const struct mesh *mesh, const char *device,
 enum error_code cost_machine_create_device(const struct mesh *mesh, const struct cost_device *device,
                                            int64_t memory_limit_bytes, struct cost_machine *out,
                                            struct error *e) BASE_CHECKED;
+/* Another compiler runs the plans, or collectives do not run beside computation: what depends on it is
+ * derived anew. */
+void cost_machine_set_backend(struct cost_machine *machine, const struct mesh *mesh,
+                              enum cost_compiler compiler);
 /* axis numbers, slowest link first: what the walk wants in spmd_options.axis_order */
 void cost_axis_order(const struct cost_machine *machine, const struct mesh *mesh,
                      uint8_t order[MESH_MAX_AXES]);

@@ -51,6 +51,7 @@ static void begin_values(struct price_scratch *scratch, const struct spmd_local 
     for (uint32_t argument = 0; argument < local->argument_count; argument++) {
         scratch->values[argument].last = 0;
         scratch->values[argument].homed = scratch->values[argument].lent = 0;
+        scratch->values[argument].turned = 0;
     }
     for (uint32_t kernel = 0; kernel < scratch->kernel_count; kernel++) {
         const struct spmd_step *step = step_at(scratch, local, kernel);
@@ -58,6 +59,7 @@ static void begin_values(struct price_scratch *scratch, const struct spmd_local 
         for (uint32_t value = step->results; value < step->results + step->result_count; value++) {
             scratch->values[value].last = kernel;
             scratch->values[value].homed = scratch->values[value].lent = 0;
+            scratch->values[value].turned = 0;
         }
     }
 }
@@ -67,10 +69,16 @@ static void find_times(struct price_scratch *scratch, const struct spmd_local *l
 {
     struct open_loops loops = {0};
     begin_values(scratch, local);
+    for (uint32_t kernel = 0; scratch->combined_count && kernel < scratch->kernel_count; kernel++)
+        if (scratch->line[kernel].together)
+            scratch->combined_last[scratch->line[kernel].together - 1] = kernel;
     for (uint32_t kernel = 0, packed = 0; kernel < scratch->kernel_count; kernel++) {
         const struct kernel *k = &scratch->line[kernel];
         const struct spmd_step *step = &local->steps[k->step];
-        if (!step->combined || kernel == 0 || step_at(scratch, local, kernel - 1)->combined != step->combined)
+        if (k->together)
+            packed = scratch->combined_last[k->together - 1];
+        else if (!step->combined || kernel == 0 ||
+                 step_at(scratch, local, kernel - 1)->combined != step->combined)
             packed = kernel; /* the first member's step packs the operands of all */
         for (uint32_t r = k->roots; r < k->roots + k->root_count; r++)
             use_root(scratch, local, &loops, scratch->pool[r].value, packed);
@@ -219,11 +227,11 @@ static bool take_over(struct price_scratch *scratch, const struct spmd_local *lo
     if (scratch->ranges[value].from >= scratch->ranges[value].until || scratch->ranges[value].from != now)
         return false;
     if (live_range->from >= live_range->until || live_range->until != now + 1 || live_range->from == now ||
-        local->values[donor].bytes < local->values[value].bytes)
+        stored_bytes(scratch, local, donor) < stored_bytes(scratch, local, value))
         return false;
     live_range->until = now;
-    scratch->deltas[now + 1] += local->values[donor].bytes;
-    scratch->deltas[now] -= local->values[donor].bytes;
+    scratch->deltas[now + 1] += stored_bytes(scratch, local, donor);
+    scratch->deltas[now] -= stored_bytes(scratch, local, donor);
     return true;
 }
 
@@ -252,7 +260,7 @@ static void share_in_kernel(struct price_scratch *scratch, const struct spmd_loc
     const struct root *roots = scratch->pool + k->roots;
     for (uint32_t i = 0; i < k->root_count; i++) {
         /* if only part of it is read, elements would be written before they are read */
-        bool whole = roots[i].bytes >= local->values[roots[i].value].bytes;
+        bool whole = roots[i].bytes >= stored_bytes(scratch, local, roots[i].value);
         if (whole && take_over(scratch, local, now, roots[i].value, step->results))
             return;
     }
@@ -263,7 +271,7 @@ static void place_results(struct price_scratch *scratch, const struct spmd_local
 {
     for (uint32_t value = step->results; value < step->results + step->result_count; value++) {
         scratch->ranges[value] = range_of(scratch, local, value);
-        add_range(scratch, local->values[value].bytes, scratch->ranges[value]);
+        add_range(scratch, stored_bytes(scratch, local, value), scratch->ranges[value]);
     }
 }
 
@@ -333,6 +341,43 @@ static void find_peak(struct price_scratch *scratch, struct price *out)
     }
 }
 
+/* ---------------------------------------------------------------- turned arguments */
+/* A gradient that is reduced alone keeps the order of the dot that made it. Where a transpose reads it, the
+ * update runs in that order, and the arguments it reads (parameter, moments) are copied into it when the
+ * program starts. So are those read beside what such updates make: the new parameter is made of new moments.
+ * Seen in programs of libtpu 0.0.51 (docs/design/price.md). */
+static bool is_turned(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t value)
+{
+    uint32_t step = local->values[value].step;
+    return step != SPMD_NONE &&
+           (scratch->values[value].turned ||
+            (local->steps[step].kind == SPMD_ALL_REDUCE && local->values[value].bytes > SPMD_COMBINE_BYTES &&
+             scratch->uses[value].transposed));
+}
+
+/* kernel `now` of the line, when it reads something turned */
+static void turn_arguments(struct price_scratch *scratch, const struct spmd_local *local, uint32_t now)
+{
+    const struct kernel *k = &scratch->line[now];
+    const struct spmd_step *step = &local->steps[k->step];
+    const struct root *roots = scratch->pool + k->roots;
+    bool update = false;
+    for (uint32_t i = 0; i < k->root_count; i++)
+        update |= is_turned(scratch, local, roots[i].value);
+    if (!update || step->kind != SPMD_OP || step_info(scratch, step)->class == OP_MATMUL)
+        return;
+    scratch->values[step->results].turned = local->values[step->results].bytes > SPMD_COMBINE_BYTES;
+    for (uint32_t i = 0; i < k->root_count; i++) {
+        uint32_t argument = roots[i].value;
+        if (argument >= local->argument_count || local->values[argument].bytes <= SPMD_COMBINE_BYTES ||
+            scratch->values[argument].turned)
+            continue;
+        scratch->values[argument].turned = 1;
+        scratch->ranges[argument] = (struct live_range){0, now + 1};
+        add_range(scratch, local->values[argument].bytes, scratch->ranges[argument]);
+    }
+}
+
 void price_memory(struct price_scratch *scratch, const struct spmd_local *local, const struct kernel *line,
                   struct price *out)
 {
@@ -353,6 +398,8 @@ void price_memory(struct price_scratch *scratch, const struct spmd_local *local,
         add_range(scratch, price_ordered_copy(scratch, local, step), (struct live_range){i, i + 1});
         share_in_kernel(scratch, local, i);
     }
+    for (uint32_t kernel = 0; scratch->rules & COST_FUSE_TURNED && kernel < scratch->kernel_count; kernel++)
+        turn_arguments(scratch, local, kernel);
     count_boundary(scratch, local, out);
     price_lend(scratch, local, out->argument_bytes + out->output_bytes);
     find_peak(scratch, out);

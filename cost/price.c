@@ -1,18 +1,39 @@
 /* Step time, and what the pricing passes give put together.
  *
- * Makespan: steps run in program order on one compute stream and one stream per mesh axis. A collective
- * starts when its operands are there and the streams of its axes are free, and blocks compute for (1 -
- * overlap) of its time; compute waits for the collectives whose results it uses. In a loop every step counts
- * trips times. Of the regions of a branch the slowest counts. */
+ * Makespan: steps run in the order of the program on two streams, one that computes and one that
+ * communicates (XLA and NCCL queue collectives one behind the other).
+ *
+ *   compute        | dot 1 |  waits  | dot 2 | add | .. |
+ *   communication  | gather 2 | reduce 1 | ..
+ *
+ * A collective starts when its operands are there and the stream is free; a computation when the collectives
+ * that it reads are done and what stands before it is. Both orders are fixed, so that what takes less time
+ * never makes the step longer: a list schedule would hide more, but is not monotone, and a search finds what
+ * it gets wrong. Gathers of weights, whose operands come from arguments without a matrix product, run as far
+ * ahead as the stream lets them, but hold no more than a bounded number of bytes that nobody has read yet.
+ * Where nothing overlaps (cost_machine.asynchronous is false) a collective blocks both streams.
+ *
+ * Nothing crosses the mark of a loop or a branch: both streams join there. In a loop every step counts trips
+ * times. Of the regions of a branch the slowest counts. */
 #include "cost/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 struct clock {
-    int64_t compute_ps; /* when the compute stream is free */
-    int64_t link_ps[MESH_MAX_AXES];
+    int64_t compute_ps, link_ps; /* when each stream is free */
     int64_t other_ps, matmul_ps, communication_ps;
+};
+
+/* Gathered weights that wait for their first reader, in the order of the stream (a ring): a further gather
+ * starts no earlier than so many of them were read that at most `room` bytes wait with it. */
+enum { WINDOW_GATHERS = 256 }; /* more wait only where gathers are under 8 MB each: they are not bounded */
+struct window {
+    int64_t room, waiting; /* bytes */
+    uint32_t first, count;
+    struct {
+        int64_t bytes, read_ps; /* read_ps: when its first reader started; -1: not yet */
+    } gathers[WINDOW_GATHERS];
 };
 
 enum { BRANCH_DEPTH = 32 }; /* deeper branches are priced as if all their regions ran */
@@ -32,53 +53,142 @@ static inline int64_t later(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-static void run_collective(struct clock *clock, const struct spmd_step *step, int64_t ps, int64_t *ready,
-                           double overlap)
+/* the earliest start of a gather of so many bytes that goes into the window */
+static int64_t enter_window(struct window *window, int64_t bytes)
 {
-    int64_t hidden = overlap > 0 ? (int64_t)((double)ps * overlap) : 0;
-    int64_t start = later(clock->compute_ps, *ready);
-    for (uint32_t axis = 0; axis < step->axis_count; axis++)
-        start = later(start, clock->link_ps[step->axes[axis]]);
-    for (uint32_t axis = 0; axis < step->axis_count; axis++)
-        clock->link_ps[step->axes[axis]] = start + ps;
-    clock->compute_ps += ps - hidden;
-    clock->communication_ps += ps;
-    *ready = start + ps;
+    int64_t start = 0;
+    while (window->count && (window->waiting + bytes > window->room || window->count == WINDOW_GATHERS)) {
+        uint32_t oldest = window->first % WINDOW_GATHERS;
+        if (window->gathers[oldest].read_ps < 0 && window->count < WINDOW_GATHERS)
+            break; /* nobody reads it before this gather's own place in the program */
+        start = later(start, window->gathers[oldest].read_ps);
+        window->waiting -= window->gathers[oldest].bytes;
+        window->first++;
+        window->count--;
+    }
+    uint32_t slot = (window->first + window->count++) % WINDOW_GATHERS;
+    window->gathers[slot].bytes = bytes;
+    window->gathers[slot].read_ps = -1;
+    window->waiting += bytes;
+    return start;
 }
 
-static int64_t run_kernel(struct price_scratch *scratch, const struct spmd_local *local,
-                          const struct kernel *k, struct clock *clock, double overlap)
-{
-    const struct spmd_step *step = &local->steps[k->step];
-    const struct root *roots = scratch->pool + k->roots;
-    int64_t ps = times_trips(k->ps, step->trips), ready = 0, path = 0;
-    for (uint32_t i = 0; i < k->root_count; i++) {
-        ready = later(ready, scratch->times[roots[i].value].ready_ps);
-        path = later(path, scratch->times[roots[i].value].path_ps);
-    }
-    path += ps;
-    if (spmd_step_is_collective(step)) {
-        run_collective(clock, step, ps, &ready, overlap);
-    } else if (step_is_local(step->kind)) {
-        clock->compute_ps = later(clock->compute_ps, ready) + ps;
-        if (step->kind == SPMD_OP && step_info(scratch, step)->class == OP_MATMUL)
-            clock->matmul_ps += ps;
-        else
-            clock->other_ps += ps;
-        ready = clock->compute_ps;
-    }
-    for (uint32_t result = 0; result < step->result_count; result++)
-        scratch->times[step->results + result] = (struct value_times){ready, path};
-    return path;
-}
+/* what a makespan is made of */
+struct run {
+    struct price_scratch *scratch;
+    const struct spmd_local *local;
+    bool asynchronous;
+    struct clock clock;
+    struct window window;
+    struct price_interval *trace; /* NULL, or one a kernel */
+};
 
 /* when everything issued so far is done */
 static int64_t finish(const struct clock *clock)
 {
-    int64_t ps = clock->compute_ps;
-    for (int axis = 0; axis < MESH_MAX_AXES; axis++)
-        ps = later(ps, clock->link_ps[axis]);
-    return ps;
+    return later(clock->compute_ps, clock->link_ps);
+}
+
+/* first reader of a gather in the window: what waits for its room may go on */
+static void read_window(struct window *window, const struct value_times *times, int64_t start)
+{
+    uint32_t slot = times->gather - 1;
+    if (slot - window->first < window->count && window->gathers[slot % WINDOW_GATHERS].read_ps < 0)
+        window->gathers[slot % WINDOW_GATHERS].read_ps = start;
+}
+
+static void clear_window(struct window *window)
+{
+    window->first += window->count;
+    window->count = 0;
+    window->waiting = 0;
+}
+
+/* when the collective starts; *times of what it reads become those of its results */
+static int64_t run_collective(struct run *run, const struct spmd_step *step, int64_t ps,
+                              struct value_times *times)
+{
+    int64_t start = later(times->ready_ps, run->clock.link_ps);
+    if (!run->asynchronous) {
+        start = later(start, run->clock.compute_ps);
+        run->clock.compute_ps = start + ps;
+    } else if (times->of_weights && step->kind == SPMD_ALL_GATHER) {
+        int64_t room = enter_window(&run->window, run->local->values[step->results].bytes);
+        start = later(start, room);
+        times->gather = run->window.first + run->window.count;
+    }
+    times->ready_ps = run->clock.link_ps = start + ps;
+    run->clock.communication_ps += ps;
+    return start;
+}
+
+/* the same of a computation, which the buffers that its kernel reads let start */
+static int64_t run_computation(struct run *run, const struct kernel *kernel, const struct spmd_step *step,
+                               int64_t ps, struct value_times *times)
+{
+    const struct root *roots = run->scratch->pool + kernel->roots;
+    int64_t start = later(run->clock.compute_ps, times->ready_ps);
+    for (uint32_t i = 0; i < kernel->root_count; i++)
+        if (run->scratch->times[roots[i].value].gather)
+            read_window(&run->window, &run->scratch->times[roots[i].value], start);
+    bool matmul = step->kind == SPMD_OP && step_info(run->scratch, step)->class == OP_MATMUL;
+    if (matmul)
+        run->clock.matmul_ps += ps;
+    else
+        run->clock.other_ps += ps;
+    times->ready_ps = run->clock.compute_ps = start + ps;
+    return start;
+}
+
+/* The compute stream stood still until `until`: put down to the collective that made what was waited for,
+ * where a collective did. */
+static void trace_wait(struct run *run, const struct kernel *kernel, int64_t from, int64_t until)
+{
+    const struct root *roots = run->scratch->pool + kernel->roots;
+    uint32_t last = SPMD_NONE;
+    for (uint32_t i = 0; i < kernel->root_count; i++)
+        if (run->scratch->times[roots[i].value].ready_ps == until)
+            last = run->local->values[roots[i].value].step;
+    if (last != SPMD_NONE && spmd_step_is_collective(&run->local->steps[last]))
+        run->trace[run->scratch->at[last]].exposed_ps += until - from;
+}
+
+/* Runs one kernel and says when its results are there. */
+static int64_t run_kernel(struct run *run, uint32_t index)
+{
+    const struct kernel *kernel = &run->scratch->kernels[index];
+    const struct spmd_step *step = &run->local->steps[kernel->step];
+    const struct root *roots = run->scratch->pool + kernel->roots;
+    int64_t ps = times_trips(kernel->ps, step->trips), start = 0, before = run->clock.compute_ps;
+    struct value_times times = {.of_weights =
+                                    step->result_count ? run->scratch->times[step->results].of_weights : 0};
+    for (uint32_t i = 0; i < kernel->root_count; i++) {
+        const struct value_times *root = &run->scratch->times[roots[i].value];
+        times.ready_ps = later(times.ready_ps, root->ready_ps);
+        times.path_ps = later(times.path_ps, root->path_ps);
+    }
+    times.path_ps += ps;
+    if (spmd_step_is_collective(step)) {
+        int64_t copy_ps = times_trips(kernel->copy_ps, step->trips);
+        run->clock.compute_ps += copy_ps;
+        run->clock.other_ps += copy_ps;
+        start = run_collective(run, step, ps, &times);
+    } else if (step_is_local(step->kind)) {
+        start = run_computation(run, kernel, step, ps, &times);
+        if (run->trace && start > before)
+            trace_wait(run, kernel, before, start);
+    } else { /* both streams join */
+        start = times.ready_ps = run->clock.compute_ps = run->clock.link_ps = finish(&run->clock);
+        clear_window(&run->window);
+        if (run->trace && start > before)
+            trace_wait(run, kernel, before, start);
+    }
+    if (run->trace)
+        run->trace[index] = (struct price_interval){
+            kernel->step, start, start + ps, spmd_step_is_collective(step) && !run->asynchronous ? ps : 0};
+    for (uint32_t result = 0; result < step->result_count; result++)
+        run->scratch->times[step->results + result] = times;
+    return times.path_ps;
 }
 
 static void branch_step(struct branch *stack, uint32_t *depth, uint8_t kind, struct clock *clock)
@@ -100,23 +210,28 @@ static void branch_step(struct branch *stack, uint32_t *depth, uint8_t kind, str
     *depth -= kind == SPMD_BRANCH_END;
 }
 
-static void run(struct price_scratch *scratch, const struct spmd_local *local,
-                const struct cost_machine *machine, struct price *out)
+/* The makespan of the kernels in program order; out has its memory already. trace: NULL, or room for one
+ * interval a kernel. */
+static void run_kernels(struct price_scratch *scratch, const struct spmd_local *local,
+                        const struct cost_machine *machine, struct price_interval *trace, struct price *out)
 {
-    struct clock clock = {0};
+    struct run run = {
+        .scratch = scratch, .local = local, .asynchronous = machine->asynchronous, .trace = trace};
     struct branch stack[BRANCH_DEPTH];
     uint32_t depth = 0;
-    int64_t longest = 0;
-    for (size_t i = 0; i < scratch->kernel_count; i++) {
+    int64_t longest = 0, slack = machine->memory_limit_bytes - out->peak_bytes,
+            most = machine->backend->prefetch_bytes;
+    run.window.room = slack < 0 ? 0 : slack < most ? slack : most;
+    for (uint32_t i = 0; i < scratch->kernel_count; i++) {
         uint8_t kind = local->steps[scratch->kernels[i].step].kind;
-        longest = later(longest, run_kernel(scratch, local, &scratch->kernels[i], &clock, machine->overlap));
+        longest = later(longest, run_kernel(&run, i));
         if (kind == SPMD_BRANCH || kind == SPMD_BRANCH_NEXT || kind == SPMD_BRANCH_END)
-            branch_step(stack, &depth, kind, &clock);
+            branch_step(stack, &depth, kind, &run.clock);
     }
-    out->step_ps = finish(&clock);
-    out->matmul_ps = clock.matmul_ps;
-    out->compute_ps = clock.matmul_ps + clock.other_ps;
-    out->communication_ps = clock.communication_ps;
+    out->step_ps = finish(&run.clock);
+    out->matmul_ps = run.clock.matmul_ps;
+    out->compute_ps = run.clock.matmul_ps + run.clock.other_ps;
+    out->communication_ps = run.clock.communication_ps;
     out->exposed_ps = out->step_ps - out->compute_ps;
     out->critical_path_ps = longest;
 }
@@ -128,8 +243,10 @@ static struct price_scratch *find_kernels(const struct spmd_local *local, const 
     if (!*scratch)
         *scratch = price_scratch_create(NULL);
     memset(out, 0, sizeof *out);
-    price_prepare(*scratch, local);
+    price_prepare(*scratch, local, machine);
     price_fuse(*scratch, local);
+    price_combine(*scratch, local);
+    price_siblings(*scratch, local);
     price_times(*scratch, local, machine);
     return *scratch;
 }
@@ -167,7 +284,7 @@ void price_local(const struct spmd_local *local, const struct cost_machine *mach
         price_either_order(s, local, out);
     else
         price_memory(s, local, s->kernels, out);
-    run(s, local, machine, out);
+    run_kernels(s, local, machine, NULL, out);
 }
 
 bool price_reorder_to_peak(struct spmd_local *local, const struct cost_machine *machine, struct price *price)
@@ -176,11 +293,24 @@ bool price_reorder_to_peak(struct spmd_local *local, const struct cost_machine *
     struct price there;
     if (price->depth_first_peak_bytes <= price->program_peak_bytes)
         return false;
-    price_reorder(local, &scratch, COST_ORDER_DEPTH_FIRST);
+    price_reorder(local, machine, &scratch, COST_ORDER_DEPTH_FIRST);
     analyse(local, machine, &scratch, &there);
     price->peak_step = there.peak_step;
     price_scratch_destroy(scratch);
     return true;
+}
+
+struct price_interval *price_trace(const struct spmd_local *local, const struct cost_machine *machine,
+                                   uint32_t *count)
+{
+    struct price_scratch *scratch = NULL;
+    struct price price;
+    analyse(local, machine, &scratch, &price);
+    struct price_interval *trace = mem_zalloc(scratch->kernel_count + 1, sizeof *trace);
+    run_kernels(scratch, local, machine, trace, &price);
+    *count = (uint32_t)scratch->kernel_count;
+    price_scratch_destroy(scratch);
+    return trace;
 }
 
 int64_t *price_step_times(const struct spmd_local *local, const struct cost_machine *machine)
@@ -276,11 +406,14 @@ struct price_live *price_live_at(const struct spmd_local *local, const struct co
     analyse(local, machine, &scratch, &price);
     uint32_t now = kernel_at(scratch, step);
     bool begun = scratch->kernel_count && scratch->kernels[0].step <= step;
-    for (uint32_t value = 0; value < local->value_count; value++)
-        if (value < local->argument_count ||
-            (begun && scratch->values[value].state == VALUE_BUFFER && scratch->ranges[value].from <= now &&
-             now < scratch->ranges[value].until))
-            VEC_PUSH(&out, ((struct price_live){value, local->values[value].bytes}));
+    for (uint32_t value = 0; value < local->value_count; value++) {
+        bool there = begun && scratch->values[value].state == VALUE_BUFFER &&
+                     scratch->ranges[value].from <= now && now < scratch->ranges[value].until;
+        if (value < local->argument_count) /* its range is a copy's, in another order */
+            VEC_PUSH(&out, ((struct price_live){value, stored_bytes(scratch, local, value)}));
+        if (there)
+            VEC_PUSH(&out, ((struct price_live){value, stored_bytes(scratch, local, value)}));
+    }
     const struct spmd_step *entry = begun ? &local->steps[scratch->kernels[now].step] : NULL;
     if (entry && !(entry->combined && packed(local, scratch->kernels[now].step)) &&
         price_ordered_copy(scratch, local, entry) > 0 &&

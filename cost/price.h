@@ -11,7 +11,7 @@
 #include "spmd/local.h"
 
 struct price {
-    int64_t step_ps;    /* makespan: one compute stream, one stream per link */
+    int64_t step_ps;    /* makespan: one stream that computes, one that communicates (price.c) */
     int64_t compute_ps; /* dot, convolution and the rest by bytes moved */
     int64_t matmul_ps;
     int64_t communication_ps; /* all collectives */
@@ -38,7 +38,8 @@ void price_local(const struct spmd_local *local, const struct cost_machine *mach
 
 /* Puts the steps of local in another order that means the same (schedule.c); COST_ORDER_EITHER and _PROGRAM
  * leave them. */
-void price_reorder(struct spmd_local *local, struct price_scratch **scratch, enum cost_order order);
+void price_reorder(struct spmd_local *local, const struct cost_machine *machine,
+                   struct price_scratch **scratch, enum cost_order order);
 /* Puts the steps in the order in which *price has its peak, and peak_step where it stands then: for
  * price_timeline and price_live_at, which take steps as they stand. true: that was depth first. */
 bool price_reorder_to_peak(struct spmd_local *local, const struct cost_machine *machine, struct price *price);
@@ -50,6 +51,16 @@ int64_t price_step(const struct spmd_local *local, const struct cost_machine *ma
 /* Times of all steps at once (owned, step_count entries): members of a combined collective add up to the
  * tuple's time. */
 int64_t *price_step_times(const struct spmd_local *local, const struct cost_machine *machine);
+/* Who did what when on one device (owned, one entry a kernel, in program order): collectives, computations
+ * and marks, which take no time. exposed_ps, of collectives: how long computation stood still for what it
+ * brought; a wait behind another collective counts for the one that was waited for. Times in a loop are of
+ * all trips together. */
+struct price_interval {
+    uint32_t step;
+    int64_t start_ps, end_ps, exposed_ps;
+};
+struct price_interval *price_trace(const struct spmd_local *local, const struct cost_machine *machine,
+                                   uint32_t *count);
 /* bytes alive in each step (owned, step_count entries), steps as they stand; in a step that is no kernel
  * what the last kernel before it left. For the report's timeline; price_live_at: the tensors alive in one
  * step. */

@@ -121,6 +121,40 @@ static bool reads_one_array(const struct ir_program *program, uint32_t op)
     return true;
 }
 
+/* Bytes an H100 moves while it computes one element: inferred from what XLA's cost model says of fused
+ * kernels on it (an exponential about 90 FLOPs, a tangent 150, a sine 1,200), rounded. */
+static uint8_t effort_of(uint16_t code)
+{
+    switch (code) {
+    case IR_SQRT:
+    case IR_RSQRT: return 1;
+    case IR_EXPONENTIAL:
+    case IR_EXPONENTIAL_MINUS_ONE: return 4;
+    case IR_TANH:
+    case IR_LOGISTIC:
+    case IR_LOG:
+    case IR_LOG_PLUS_ONE: return 9;
+    case IR_POWER:
+    case IR_CBRT:
+    case IR_ATAN2:
+    case IR_CHLO_ERF: return 20;
+    case IR_SINE:
+    case IR_COSINE:
+    case IR_TAN: return 60;
+    default: return 0;
+    }
+}
+
+static bool reduces_short_row(const struct ir_program *program, uint32_t op)
+{
+    struct ir_dims dims;
+    if (program->ops[op].code != IR_REDUCE || program->ops[op].result_count != 1 ||
+        ir_dims(program, op, "dimensions", &dims) != 0 || dims.count != 1)
+        return false;
+    const struct ir_type *from = ir_value_type(program, ir_operand(program, op, 0));
+    return dims.at[0] == (int64_t)from->rank - 1 && ir_type_dims(program, from)[dims.at[0]] <= ROW_MOST;
+}
+
 static enum op_class elementwise_class(uint16_t code)
 {
     return code == IR_CONVERT || code == IR_COMPARE || code == IR_REAL || code == IR_IMAG ? OP_CHEAP
@@ -175,6 +209,8 @@ static struct op_info describe_op(const struct ir_program *program, uint32_t op)
     info.in_place = family == IR_FAMILY_ELEMENTWISE || info.class == OP_UPDATE || info.class == OP_ALIAS;
     if (info.class == OP_ELEMENTWISE)
         info.repeatable = !costly_elementwise(ir_op->code) && reads_one_array(program, op);
+    info.effort = effort_of(ir_op->code);
+    info.short_row = info.class == OP_REDUCE && reduces_short_row(program, op);
     if (info.class == OP_MATMUL) {
         info.flops = family == IR_FAMILY_DOT ? dot_flops(program, op) : convolution_flops(program, op);
         info.rate = (uint8_t)matmul_rate(program, op);
@@ -252,8 +288,15 @@ void price_program_destroy(struct price_program *program)
 struct price_rates price_rates_of(const struct cost_machine *machine)
 {
     struct price_rates rates = {.weight = machine->fusion_weight, .launch_ps = machine->device.launch_ps};
+    const struct cost_backend *backend = machine->backend;
+    /* a profile's rates are what was achieved: over the device's own share they come out as they are */
+    double fraction = backend->matmul_fraction > 0 && !machine->measured_flops
+                          ? backend->matmul_fraction
+                          : machine->device.flops_fraction;
+    rates.matmul_adds = backend->matmul_adds;
+    rates.matmul_fixed_ps = backend->matmul_fixed_ps ? backend->matmul_fixed_ps : machine->device.launch_ps;
     for (int i = 0; i < COST_RATES; i++)
-        rates.ps_per_flop[i] = 1e12 / (machine->device.rate_flops[i] * machine->device.flops_fraction);
+        rates.ps_per_flop[i] = 1e12 / (machine->device.rate_flops[i] * fraction);
     rates.ps_per_byte = 1e12 / (machine->device.memory_bytes_per_s * machine->device.memory_fraction);
     return rates;
 }
@@ -269,7 +312,7 @@ static double kernel_bytes(const struct price_scratch *scratch, const struct spm
     for (uint32_t i = 0; i < k->root_count; i++)
         read += roots[i].bytes;
     for (uint32_t i = 0; i < step->result_count; i++)
-        write += local->values[step->results + i].bytes;
+        write += stored_bytes(scratch, local, step->results + i);
     if (info && info->class == OP_UPDATE) {
         /* the block is read and written; the rest only when the operand is still needed and has to be copied
          */
@@ -278,6 +321,25 @@ static double kernel_bytes(const struct price_scratch *scratch, const struct spm
         return 2.0 * (double)block + (in_place ? 0 : 2.0 * (double)write);
     }
     return (double)read + (double)write;
+}
+
+/* a kernel that is no matmul */
+static int64_t local_time(const struct price_scratch *scratch, const struct spmd_local *local,
+                          const struct kernel *k, const struct price_rates *rates)
+{
+    double bytes = kernel_bytes(scratch, local, k) - (double)k->shared_bytes;
+    return cost_round_ps(rates->weight *
+                         (bytes * rates->ps_per_byte + (double)(k->shared_bytes ? 0 : rates->launch_ps)));
+}
+
+/* Blocks that are put in order are read and written. A matrix is not: a dot reads it in either order. */
+static int64_t copy_time(const struct price_scratch *scratch, const struct spmd_local *local,
+                         const struct spmd_step *step, const struct price_rates *rates)
+{
+    if (ir_value_type(local->nda->program, local->values[step->results].origin)->rank <= 2)
+        return 0;
+    return cost_round_ps(rates->weight * 2.0 * (double)price_ordered_copy(scratch, local, step) *
+                         rates->ps_per_byte);
 }
 
 static int64_t matmul_time(const struct price_scratch *scratch, const struct spmd_local *local,
@@ -292,7 +354,7 @@ static int64_t matmul_time(const struct price_scratch *scratch, const struct spm
                 flops /= (double)local->mesh->axes[axis].size;
     double compute = flops * rates->ps_per_flop[info->rate],
            memory = kernel_bytes(scratch, local, k) * rates->ps_per_byte;
-    return cost_round_ps(compute > memory ? compute : memory) + rates->launch_ps;
+    return price_matmul_ps(rates, compute, memory);
 }
 
 static int64_t collective_bytes(const struct spmd_local *local, const struct spmd_step *step)
@@ -306,40 +368,112 @@ static int64_t collective_bytes(const struct spmd_local *local, const struct spm
     return bytes;
 }
 
-struct tuple { /* what the members of the tuple op so far move and take */
-    int64_t bytes, ps;
+/* Collectives that run as one: the members of a tuple op, or those that the compiler combines. */
+struct joined {
+    int64_t bytes, ps; /* what those so far move and take */
+    int64_t result_bytes;
+    uint32_t axes; /* bit a: axis a */
+    uint8_t kind, role;
+};
+/* Which collectives a compiler combines, although they stand apart in the program: those that nothing waits
+ * for in between. */
+enum { ROLE_OTHER, ROLE_WEIGHT, ROLE_GRADIENT };
+enum { JOINED_KINDS = 16 }; /* kinds x sets of axes x roles that wait at a time; more start anew */
+
+struct joining {
+    struct joined tuple, open[JOINED_KINDS];
+    uint32_t count;
 };
 
-/* Collectives of one tuple op pay latency once: a member is charged what it adds to those before it. */
-static int64_t collective_time(const struct spmd_local *local, const struct cost_machine *machine,
-                               uint32_t step, struct tuple *so_far)
+/* one more member is charged what it adds to those before it: latency is paid once */
+static int64_t add_member(struct joined *joined, const struct spmd_local *local,
+                          const struct cost_machine *machine, const struct spmd_step *step)
 {
-    const struct spmd_step *entry = &local->steps[step];
-    if (!entry->combined || step == 0 || local->steps[step - 1].combined != entry->combined)
-        *so_far = (struct tuple){0, 0};
-    so_far->bytes += collective_bytes(local, entry);
-    int64_t ps = cost_collective_price(machine, local->mesh, entry->kind, entry->axes, entry->axis_count,
-                                       so_far->bytes)
-                     .time_ps;
-    int64_t added = ps - so_far->ps;
-    so_far->ps = ps;
-    return added;
+    joined->bytes += collective_bytes(local, step);
+    int64_t before = joined->ps;
+    joined->ps =
+        cost_collective_price(machine, local->mesh, step->kind, step->axes, step->axis_count, joined->bytes)
+            .time_ps;
+    return joined->ps - before;
+}
+
+static uint8_t role_of(const struct price_scratch *scratch, const struct spmd_step *step)
+{
+    if (step->kind == SPMD_ALL_GATHER)
+        return scratch->times[step->results].of_weights ? ROLE_WEIGHT : ROLE_OTHER;
+    if (step->kind != SPMD_ALL_REDUCE && step->kind != SPMD_REDUCE_SCATTER)
+        return ROLE_OTHER;
+    return scratch->uses[step->results].feeds_matmul ? ROLE_OTHER : ROLE_GRADIENT;
+}
+
+/* the collectives that this one is combined with; begun anew where it would be too large with them */
+static struct joined *find_joined(struct joining *joining, const struct spmd_step *step, uint8_t role,
+                                  int64_t result_bytes, int64_t combine_bytes)
+{
+    uint32_t axes = 0, i = 0;
+    for (uint32_t k = 0; k < step->axis_count; k++)
+        axes |= 1u << step->axes[k];
+    while (i < joining->count && !(joining->open[i].kind == step->kind && joining->open[i].axes == axes &&
+                                   joining->open[i].role == role))
+        i++;
+    if (i == JOINED_KINDS)
+        i = 0;
+    bool fits = i < joining->count && joining->open[i].axes == axes && joining->open[i].kind == step->kind &&
+                joining->open[i].role == role &&
+                joining->open[i].result_bytes + result_bytes <= combine_bytes;
+    if (i == joining->count)
+        joining->count++;
+    if (!fits)
+        joining->open[i] = (struct joined){.axes = axes, .kind = step->kind, .role = role};
+    joining->open[i].result_bytes += result_bytes;
+    return &joining->open[i];
+}
+
+static int64_t collective_time(const struct price_scratch *scratch, const struct spmd_local *local,
+                               const struct cost_machine *machine, uint32_t index, struct joining *joining)
+{
+    const struct spmd_step *step = &local->steps[index];
+    uint8_t role = machine->backend->combine_bytes ? role_of(scratch, step) : ROLE_OTHER;
+    if (role != ROLE_OTHER && !step->combined)
+        return add_member(find_joined(joining, step, role, local->values[step->results].bytes,
+                                      machine->backend->combine_bytes),
+                          local, machine, step);
+    if (!step->combined || index == 0 || local->steps[index - 1].combined != step->combined)
+        joining->tuple = (struct joined){.bytes = 0};
+    return add_member(&joining->tuple, local, machine, step);
+}
+
+/* are all buffers that the kernel reads computed from arguments without a matrix product? */
+static void note_weights(struct price_scratch *scratch, const struct spmd_local *local,
+                         const struct kernel *kernel)
+{
+    const struct spmd_step *step = &local->steps[kernel->step];
+    uint8_t of_weights = step->kind != SPMD_OP || step_info(scratch, step)->class != OP_MATMUL;
+    for (uint32_t i = 0; of_weights && i < kernel->root_count; i++)
+        of_weights = scratch->times[scratch->pool[kernel->roots + i].value].of_weights;
+    for (uint32_t result = 0; result < step->result_count; result++)
+        scratch->times[step->results + result].of_weights = of_weights;
 }
 
 void price_times(struct price_scratch *scratch, const struct spmd_local *local,
                  const struct cost_machine *machine)
 {
     struct price_rates rates = price_rates_of(machine);
-    struct tuple tuple = {0, 0};
+    struct joining joining = {.count = 0};
+    bool copies = scratch->rules & COST_FUSE_COPIES;
     for (size_t i = 0; i < scratch->kernel_count; i++) {
         struct kernel *k = &scratch->kernels[i];
         const struct spmd_step *step = &local->steps[k->step];
-        if (spmd_step_is_collective(step))
-            k->ps = collective_time(local, machine, k->step, &tuple);
-        else if (step->kind == SPMD_OP && step_info(scratch, step)->class == OP_MATMUL)
+        note_weights(scratch, local, k);
+        if (spmd_step_is_collective(step)) {
+            k->ps = collective_time(scratch, local, machine, k->step, &joining);
+            k->copy_ps = copies ? copy_time(scratch, local, step, &rates) : 0;
+        } else if (step->kind == SPMD_OP && step_info(scratch, step)->class == OP_MATMUL) {
             k->ps = matmul_time(scratch, local, k, &rates);
-        else if (step_is_local(step->kind))
-            k->ps = cost_round_ps(rates.weight * (kernel_bytes(scratch, local, k) * rates.ps_per_byte +
-                                                  (double)rates.launch_ps));
+        } else if (step_is_local(step->kind)) {
+            k->ps = local_time(scratch, local, k, &rates);
+        } else {
+            joining.count = 0; /* nothing is combined across a mark */
+        }
     }
 }

@@ -36,10 +36,19 @@ static uint32_t unit_end(const struct price_graph *graph, uint32_t kernel)
     return last;
 }
 
-static void add_reads(struct price_graph *graph, struct unit *unit, uint32_t self)
+/* the kernel after k in the unit's order; 0: there is none */
+static inline uint32_t next_in_unit(const struct price_graph *graph, const struct unit *unit, uint32_t k)
 {
+    if (unit->first == unit->last)
+        return graph->scratch->kernels[k].next;
+    return k < unit->last ? k + 1 : 0;
+}
+
+static void add_reads(struct price_graph *graph, uint32_t self)
+{
+    struct unit *unit = &graph->units[self];
     unit->reads = (uint32_t)graph->edges.count;
-    for (uint32_t k = unit->first; k <= unit->last; k++) {
+    for (uint32_t k = unit->first, more = 1; more; k = more = next_in_unit(graph, unit, k)) {
         const struct kernel *kernel = &graph->scratch->kernels[k];
         for (uint32_t root = 0; root < kernel->root_count; root++) {
             uint32_t value = graph->scratch->pool[kernel->roots + root].value,
@@ -55,19 +64,19 @@ static void add_reads(struct price_graph *graph, struct unit *unit, uint32_t sel
     unit->read_count = (uint32_t)graph->edges.count - unit->reads;
 }
 
+/* the unit that begins with a kernel */
 static void add_unit(struct price_graph *graph, uint32_t kernel)
 {
     const struct price_scratch *scratch = graph->scratch;
     struct unit *unit = &graph->units[graph->count];
     *unit = (struct unit){.first = kernel, .last = unit_end(graph, kernel)};
-    for (uint32_t k = unit->first; k <= unit->last; k++) {
+    for (uint32_t k = kernel, more = 1; more; k = more = next_in_unit(graph, unit, k)) {
         const struct spmd_step *step = &graph->local->steps[scratch->kernels[k].step];
         graph->unit_of[scratch->kernels[k].step] = graph->count;
         for (uint32_t value = step->results; value < step->results + step->result_count; value++)
             unit->bytes +=
-                scratch->values[value].state == VALUE_BUFFER ? graph->local->values[value].bytes : 0;
+                scratch->values[value].state == VALUE_BUFFER ? stored_bytes(scratch, graph->local, value) : 0;
     }
-    add_reads(graph, unit, graph->count);
     graph->count++;
 }
 
@@ -87,8 +96,13 @@ static struct price_graph *make_units(struct price_scratch *scratch, const struc
     for (uint32_t argument = 0; argument < local->argument_count; argument++)
         graph->units[argument] = (struct unit){.bytes = local->values[argument].bytes, .state = UNIT_PLACED};
     graph->count = local->argument_count;
-    for (uint32_t k = 0; k < scratch->kernel_count; k = graph->units[graph->count - 1].last + 1)
-        add_unit(graph, k);
+    for (uint32_t k = 0; k < scratch->kernel_count; k++)
+        if (!scratch->kernels[k].follows) {
+            add_unit(graph, k);
+            k = graph->units[graph->count - 1].last;
+        }
+    for (uint32_t i = local->argument_count; i < graph->count; i++)
+        add_reads(graph, i);
     return graph;
 }
 
@@ -189,7 +203,7 @@ static void order_depth_first(struct price_graph *graph)
 
 static void put_in_line(struct price_graph *graph, const struct unit *unit, uint32_t *count)
 {
-    for (uint32_t k = unit->first; k <= unit->last; k++)
+    for (uint32_t k = unit->first, more = 1; more; k = more = next_in_unit(graph, unit, k))
         graph->line[(*count)++] = graph->scratch->kernels[k];
 }
 
@@ -207,6 +221,7 @@ const struct kernel *price_depth_first(struct price_scratch *scratch, const stru
         if (!graph->units[i].state) /* what no result needs */
             put_in_line(graph, &graph->units[i], &count);
     put_in_line(graph, &graph->units[graph->count - 1], &count);
+    BASE_CHECK(count == scratch->kernel_count);
     return graph->line;
 }
 
@@ -314,8 +329,8 @@ static void place_step(const struct price_graph *graph, struct steps *out, uint3
 /* what the steps of a region or combined collective read from outside must stand before its first step */
 static void place_unit(const struct price_graph *graph, struct steps *out, const struct unit *unit)
 {
-    uint32_t first = graph->scratch->kernels[unit->first].step,
-             last = graph->scratch->kernels[unit->last].step;
+    const struct kernel *kernels = graph->scratch->kernels;
+    uint32_t first = kernels[unit->first].step, last = kernels[unit->last].step;
     for (uint32_t step = first; step <= last && first != last; step++) {
         const struct spmd_step *entry = &graph->local->steps[step];
         for (uint32_t operand = 0; operand < entry->operand_count; operand++) {
@@ -326,16 +341,21 @@ static void place_unit(const struct price_graph *graph, struct steps *out, const
     }
     for (uint32_t step = first; step <= last; step++)
         place_step(graph, out, step);
+    for (uint32_t k = unit->first; first == last && kernels[k].next; k = kernels[k].next)
+        place_step(graph, out, kernels[kernels[k].next].step);
 }
 
-void price_reorder(struct spmd_local *local, struct price_scratch **scratch, enum cost_order order)
+void price_reorder(struct spmd_local *local, const struct cost_machine *machine,
+                   struct price_scratch **scratch, enum cost_order order)
 {
     if (order == COST_ORDER_EITHER || order == COST_ORDER_PROGRAM)
         return;
     if (!*scratch)
         *scratch = price_scratch_create(NULL);
-    price_prepare(*scratch, local);
+    price_prepare(*scratch, local, machine);
     price_fuse(*scratch, local);
+    price_combine(*scratch, local);
+    price_siblings(*scratch, local);
     if (!(*scratch)->kernel_count)
         return;
     struct price_graph *graph = make_units(*scratch, local);

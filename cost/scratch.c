@@ -46,12 +46,35 @@ void price_scratch_destroy(struct price_scratch *scratch)
     free(scratch->pool);
     free(scratch->loop_end);
     free(scratch->at);
+    free(scratch->again);
+    free(scratch->again_roots);
+    free(scratch->sets);
+    free(scratch->groups);
+    free(scratch->readers);
+    free(scratch->scatters);
+    free(scratch->combined_last);
     graph_destroy(scratch->graph);
     free(scratch);
 }
 
-void price_prepare(struct price_scratch *scratch, const struct spmd_local *local)
+/* FLOPs of an H100's f32 units while it moves one byte, by its datasheet: what op_info.effort is counted in
+ * */
+static const double h100_flops_per_byte = 67e12 / 3350e9;
+
+static void take_rules(struct price_scratch *scratch, const struct cost_machine *machine)
 {
+    const struct cost_device *device = &machine->device;
+    scratch->rules = machine->backend->fusion;
+    scratch->combine_bytes = machine->backend->combine_bytes;
+    scratch->effort_scale =
+        h100_flops_per_byte * device->memory_bytes_per_s / device->rate_flops[COST_RATE_F32];
+    scratch->wide_bf16 = device->no_bf16_arithmetic && scratch->rules & COST_FUSE_BYTES;
+}
+
+void price_prepare(struct price_scratch *scratch, const struct spmd_local *local,
+                   const struct cost_machine *machine)
+{
+    take_rules(scratch, machine);
     if (!scratch->program || scratch->program->nda != local->nda) {
         BASE_CHECK(!scratch->program_shared);
         price_program_destroy(scratch->program);
@@ -67,6 +90,9 @@ void price_prepare(struct price_scratch *scratch, const struct spmd_local *local
     GROW(scratch->kernels, scratch->kernel_room, local->step_count + 1);
     GROW(scratch->loop_end, scratch->loop_room, local->step_count + 1);
     memset(scratch->uses, 0, (size_t)local->value_count * sizeof *scratch->uses);
+    if (scratch->rules & COST_FUSE_BYTES)
+        GROW(scratch->again, scratch->again_room, local->value_count + 1);
+    scratch->again_root_count = scratch->set_count = 0;
     scratch->pool_count = scratch->kernel_count = 0;
     scratch->mark = 0;
 }

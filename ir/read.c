@@ -7,14 +7,17 @@
  *       memfd: messages           <- 1 and 2 -------    what MLIR or libc print when the child dies
  *
  * The child's answer is untrusted: an image is checked in full (ir_image_open), a refusal is cut to printable
- * text, and a death becomes the limit that was hit or an internal error. Never parses StableHLO itself. */
+ * text, and a death is judged by evidence (ir/reader_death.h). Never parses StableHLO itself. */
 #include "ir/read.h"
 
 #include "base/file.h"
+#include "base/host.h"
+#include "ir/reader_death.h"
 #include "ir/reader_protocol.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -23,6 +26,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -39,12 +43,14 @@ struct child {
     size_t size, memory;
     unsigned cpu_seconds;
     int status;
-    long peak_kib;
+    struct rusage usage;
+    bool oom_killed;
 };
 
 static enum error_code system_error(struct error *e, const char *what)
 {
-    return error_set(e, ERROR_INTERNAL, "the reader could not be started: %s: %s", what, strerror(errno));
+    return error_set(e, host_fault(errno) ? ERROR_HOST : ERROR_INTERNAL,
+                     "the reader could not be started: %s: %s", what, strerror(errno));
 }
 
 static int memory_file(const char *name)
@@ -134,9 +140,29 @@ static enum error_code spawn(struct child *child, const char *program, pid_t *pi
     return failed ? system_error(e, program) : ERROR_OK;
 }
 
-static enum error_code run(struct child *child, const char *text, struct error *e)
+enum { LOOK_MS = 100 }; /* how late a cancel is noticed */
+
+/* Until the child has ended; true: it was ended here because `limits` said so. */
+static bool wait_or_cancel(pid_t pid, const struct ir_read_limits *limits)
 {
-    struct rusage usage;
+    int handle = limits->cancelled ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+    bool cancelled = false;
+    while (handle >= 0 && !cancelled) {
+        struct pollfd pollfd = {.fd = handle, .events = POLLIN};
+        if (poll(&pollfd, 1, LOOK_MS) > 0)
+            break;
+        cancelled = limits->cancelled(limits->user);
+    }
+    if (cancelled)
+        kill(pid, SIGKILL);
+    if (handle >= 0)
+        close(handle);
+    return cancelled;
+}
+
+static enum error_code run(struct child *child, const char *text, const struct ir_read_limits *limits,
+                           struct error *e)
+{
     pid_t pid;
     child->text = memory_file("toast-text");
     child->answer = memory_file("toast-image");
@@ -145,19 +171,20 @@ static enum error_code run(struct child *child, const char *text, struct error *
         return system_error(e, "memfd_create");
     if (!fill(child->text, text, child->size))
         return system_error(e, "memory for the text");
+    int64_t oom_kills = host_oom_kills();
     char *program = find_program();
     enum error_code code = spawn(child, program, &pid, e);
     free(program);
     if (code != ERROR_OK)
         return code;
-    while (wait4(pid, &child->status, 0, &usage) < 0)
+    bool cancelled = wait_or_cancel(pid, limits);
+    while (wait4(pid, &child->status, 0, &child->usage) < 0)
         if (errno != EINTR)
             return system_error(e, "wait4");
-    child->peak_kib = usage.ru_maxrss;
-    return ERROR_OK;
+    child->oom_killed = host_oom_kills() > oom_kills;
+    return cancelled ? error_set(e, ERROR_CANCELLED, "reading was told to stop") : ERROR_OK;
 }
 
-/* The child ended without an answer: by which limit, if it was one? */
 static enum error_code died(const struct child *child, struct error *e)
 {
     char tail[4096];
@@ -165,20 +192,16 @@ static enum error_code died(const struct child *child, struct error *e)
     ssize_t n = pread(child->messages, tail, sizeof tail - 1,
                       end > (off_t)sizeof tail ? end - (off_t)sizeof tail + 1 : 0);
     tail[n > 0 ? n : 0] = 0;
-    int signal = WIFSIGNALED(child->status) ? WTERMSIG(child->status) : 0;
-    if (signal == SIGXCPU || (signal == SIGKILL && child->cpu_seconds))
-        return error_set(e, ERROR_RESOURCE, "reading this module takes more than %u s of processor time",
-                         child->cpu_seconds);
-    bool no_memory = WIFEXITED(child->status) && WEXITSTATUS(child->status) == READER_NO_MEMORY;
-    if (no_memory || strstr(tail, "out of memory") || strstr(tail, "bad_alloc") ||
-        strstr(tail, "Cannot allocate") || signal == SIGXFSZ)
-        return error_set(e, ERROR_RESOURCE, "reading this module takes more than %zu MiB of memory",
-                         child->memory >> 20);
-    if (signal == SIGSYS)
-        return error_set(e, ERROR_INTERNAL, "the reader tried what its sandbox forbids and was ended");
-    if (signal)
-        return error_set(e, ERROR_INTERNAL, "the reader died of signal %d", signal);
-    return error_set(e, ERROR_INTERNAL, "the reader failed with status %d", WEXITSTATUS(child->status));
+    const struct rusage *usage = &child->usage;
+    struct reader_death death = {.status = child->status,
+                                 .peak_bytes = (long long)usage->ru_maxrss * 1024,
+                                 .oom_killed = child->oom_killed,
+                                 .cpu_seconds = child->cpu_seconds,
+                                 .memory_bytes = child->memory,
+                                 .tail = tail};
+    death.cpu_s = (double)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) +
+                  (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) / 1e6;
+    return reader_death_judge(&death, e);
 }
 
 static enum error_code refused(const struct child *child, struct error *e)
@@ -198,14 +221,14 @@ static enum error_code refused(const struct child *child, struct error *e)
     return error_set_at(e, code, reader_refusal.line, reader_refusal.column, "%s", reader_refusal.message);
 }
 
-static enum error_code map_image(const struct child *child, struct ir_program *out, struct error *e)
+enum error_code ir_read_map(int fd, struct ir_program *out, struct error *e)
 {
     struct stat st;
-    if (fstat(child->answer, &st) != 0 || st.st_size <= 0)
+    if (fstat(fd, &st) != 0 || st.st_size <= 0)
         return error_set(e, ERROR_INTERNAL, "the reader left no program image");
-    void *image = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, child->answer, 0);
+    void *image = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (image == MAP_FAILED)
-        return error_set(e, ERROR_RESOURCE, "no memory to map a program image of %lld bytes",
+        return error_set(e, ERROR_HOST, "no memory to map a program image of %lld bytes",
                          (long long)st.st_size);
     enum error_code code = ir_image_open(image, (size_t)st.st_size, out, e);
     if (code != ERROR_OK)
@@ -213,12 +236,12 @@ static enum error_code map_image(const struct child *child, struct ir_program *o
     return code;
 }
 
-enum error_code ir_read(const char *text, size_t size, const struct ir_read_limits *limits,
-                        struct ir_program *out, struct error *e)
+enum error_code ir_read_file(const char *text, size_t size, const struct ir_read_limits *limits, int *image,
+                             struct error *e)
 {
     struct ir_read_limits read_limits = limits ? *limits : (struct ir_read_limits){0};
     struct child child = {.text = -1, .answer = -1, .messages = -1, .size = size};
-    memset(out, 0, sizeof *out);
+    *image = -1;
     if (read_limits.text_bytes == 0)
         read_limits.text_bytes = IR_READ_TEXT_BYTES;
     if (size > read_limits.text_bytes || size >= UINT32_MAX)
@@ -228,18 +251,33 @@ enum error_code ir_read(const char *text, size_t size, const struct ir_read_limi
                                             : (size_t)IR_READ_MEMORY_BYTES + IR_READ_MEMORY_FACTOR * size;
     child.cpu_seconds =
         read_limits.cpu_seconds ? read_limits.cpu_seconds : IR_READ_CPU_SECONDS + (unsigned)(size >> 20);
-    enum error_code code = run(&child, text, e);
+    enum error_code code = run(&child, text, &read_limits, e);
     if (code == ERROR_OK) {
-        if (WIFEXITED(child.status) && WEXITSTATUS(child.status) == 0)
-            code = map_image(&child, out, e);
-        else if (WIFEXITED(child.status) && WEXITSTATUS(child.status) == READER_REFUSED)
+        if (WIFEXITED(child.status) && WEXITSTATUS(child.status) == READER_REFUSED)
             code = refused(&child, e);
-        else
+        else if (!WIFEXITED(child.status) || WEXITSTATUS(child.status) != 0)
             code = died(&child, e);
+    }
+    if (code == ERROR_OK) {
+        *image = child.answer;
+        child.answer = -1;
     }
     int fds[] = {child.text, child.answer, child.messages};
     for (unsigned i = 0; i < 3; i++)
         if (fds[i] >= 0)
             close(fds[i]);
+    return code;
+}
+
+enum error_code ir_read(const char *text, size_t size, const struct ir_read_limits *limits,
+                        struct ir_program *out, struct error *e)
+{
+    int image;
+    memset(out, 0, sizeof *out);
+    enum error_code code = ir_read_file(text, size, limits, &image, e);
+    if (code != ERROR_OK)
+        return code;
+    code = ir_read_map(image, out, e);
+    close(image);
     return code;
 }

@@ -22,6 +22,9 @@ struct ir_read_limits { /* 0 in any of them: the limit above */
     size_t text_bytes;
     size_t memory_bytes;  /* of the child */
     unsigned cpu_seconds; /* of the child */
+    /* NULL, or asked ten times a second: true ends the child, and ir_read gives ERROR_CANCELLED */
+    bool (*cancelled)(void *user);
+    void *user;
 };
 
 /* Text (pretty or generic StableHLO, not compressed; borrowed) -> program (owned, ir_program_release;
@@ -29,11 +32,22 @@ struct ir_read_limits { /* 0 in any of them: the limit above */
  * ERROR_INVALID_MODULE        not StableHLO text, an undefined value, truncated, binary, nesting above 256 ..
  * ERROR_UNSUPPORTED_MODULE    a dialect or construct that the reader refuses by name
  * ERROR_MODULE_TOO_LARGE      the text, a name in it, or what its aliases expand to
- * ERROR_RESOURCE              the child hit a limit
- * ERROR_INTERNAL              the child could not be started, died, or its image is damaged
+ * ERROR_RESOURCE              the child reached a limit
+ * ERROR_HOST                  the host had no process, memory or descriptor for it, or it was ended from
+ *                             outside: the same text may be read later or elsewhere
+ * ERROR_INTERNAL              the child died by its own fault, or its image is damaged
  * Thread-safe. */
 enum error_code ir_read(const char *text, size_t size, const struct ir_read_limits *limits,
                         struct ir_program *out, struct error *e) BASE_CHECKED;
+
+/* The same without looking at the image: *image is a descriptor of a file in memory (owned) that holds it,
+ * unchecked, for whoever opens it (ir_image_open); -1 on failure. */
+enum error_code ir_read_file(const char *text, size_t size, const struct ir_read_limits *limits, int *image,
+                             struct error *e) BASE_CHECKED;
+
+/* Maps and checks such a file; the descriptor stays the caller's. ERROR_INTERNAL: damaged; ERROR_HOST: no
+ * memory to map it. */
+enum error_code ir_read_map(int image, struct ir_program *out, struct error *e) BASE_CHECKED;
 
 /* Path of the child's program (borrowed, must last), for tests and unusual installations. By default it is
  * looked for beside the running program, then in $TOAST_READER. Call before threads exist. */

@@ -32,12 +32,19 @@ struct maker {
 };
 
 enum { NO_MATRIX = UINT32_MAX }; /* all zero: no edge */
+enum { FIRST_ROOM = 4096 };      /* matrices by key, before the table grows: a power of two */
+/* what a rate is measured with: so much that latencies do not count */
+static const int64_t MANY_BYTES = INT64_C(1) << 40;
+/* ps: a dearer edge costs this, below what the solver may read as infinite (4 x 10^17) */
+static const double MOST_PRICE = 1e17;
+/* of a rate, so that rounding to whole picoseconds cannot take an admissible price above the true one */
+static const double RATE_SLACK = 0.999;
 
 static void grow_known(struct maker *maker)
 {
     struct known *old = maker->known;
     size_t room = maker->room;
-    maker->room = room ? room * 2 : 4096;
+    maker->room = room ? room * 2 : FIRST_ROOM;
     maker->known = mem_zalloc(maker->room, sizeof *maker->known);
     for (size_t i = 0; i < room; i++)
         if (old[i].used) {
@@ -123,7 +130,6 @@ static int64_t lacking_bytes(const struct plan_cfn *n, uint32_t value, const str
 /* the most bytes a picosecond that any group's cheapest all_gather brings to a device */
 static double fastest_ps_per_byte(const struct plan_cfn *n)
 {
-    const int64_t received = INT64_C(1) << 40;
     double best = 0;
     for (uint32_t mask = 1; mask < 1u << n->mesh->axis_count; mask++) {
         uint8_t axes[MESH_MAX_AXES];
@@ -140,12 +146,12 @@ static double fastest_ps_per_byte(const struct plan_cfn *n)
                                         SPMD_ALL_REDUCE};
         for (size_t k = 0; k < sizeof kinds; k++) {
             double ps =
-                (double)cost_collective_price(n->machine, n->mesh, kinds[k], axes, count, received).time_ps;
-            double per_byte = ps / (double)received;
+                (double)cost_collective_price(n->machine, n->mesh, kinds[k], axes, count, MANY_BYTES).time_ps;
+            double per_byte = ps / (double)MANY_BYTES;
             best = best == 0 || per_byte < best ? per_byte : best;
         }
     }
-    return best * 0.999;
+    return best * RATE_SLACK;
 }
 
 /* Where the walk may have the value in another form than its node's, or not want it in the use's, an edge
@@ -182,11 +188,11 @@ static int64_t edge_price(const struct maker *maker, uint32_t value, int64_t tri
     uint32_t uses = n->kind == PLAN_CFN_FULL ? 1 : n->uses[value];
     double ps;
     if (n->kind == PLAN_CFN_ADMISSIBLE)
-        ps = n->machine->overlap > 0 ? 0 : (double)lacking_bytes(n, value, from, to) * maker->ps_per_byte;
+        ps = n->machine->asynchronous ? 0 : (double)lacking_bytes(n, value, from, to) * maker->ps_per_byte;
     else
         ps = (double)moves_price(n, value, from, to);
     ps = ps * (double)trips / (double)(uses ? uses : 1);
-    return ps < 1e17 ? (int64_t)ps : INT64_C(100000000000000000);
+    return ps < MOST_PRICE ? (int64_t)ps : (int64_t)MOST_PRICE;
 }
 
 /* ---- edges ---- */

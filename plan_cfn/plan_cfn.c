@@ -12,13 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Nested loops multiply; a product that has come to this grows no further: it stays far from the end of 64
+ * bits. */
+static const int64_t MANY_TRIPS = INT64_C(1) << 40;
+
 /* iterations of the loops around an op */
 static int64_t trips_around(const struct nda *nda, uint32_t op)
 {
     int64_t trips = 1;
     for (uint32_t block = nda->program->ops[op].block; block != IR_NONE && block != nda->block;) {
         uint32_t region = nda->program->blocks[block].region, parent = nda->program->regions[region].op;
-        if (nda->trip_count[parent] > 1 && trips < INT64_C(1) << 40)
+        if (nda->trip_count[parent] > 1 && trips < MANY_TRIPS)
             trips *= nda->trip_count[parent];
         block = nda->program->ops[parent].block;
     }

@@ -14,6 +14,13 @@
 enum { DEFAULT_PASSES = 2000, LEAST_UNITS = 8, MOST_UNITS = 10000, LIMIT_ROUNDS = 3, SCOUT_SHARE = 8 };
 /* costs over the best so far, over what is known */
 static const double SCOUT_NEAR = 1.01, KNOWN_NEAR = 1.005;
+/* matrix entries to a unit, as cfn counts */
+static const double UNIT_ENTRIES = 1 << 20;
+/* where nothing fits, the next round has as its limit the least that is possible, and room above it */
+enum { POSSIBLE_PERCENT = 110 };
+/* A plan over the limit: the next round's limit is lower by the same ratio, and by this much more, because
+ * the walk and the network do not err by the same share at every limit. */
+static const double LOWER = 0.97;
 static const enum plan_cfn_kind HEURISTIC[] = {PLAN_CFN_FULL, PLAN_CFN_SHARED, PLAN_CFN_MOVING};
 
 struct rounds {
@@ -33,7 +40,7 @@ static struct cfn_budget solver_budget(const struct plan_cfn_budget *cfn_budget,
     double entries = 0;
     for (uint32_t i = 0; i < problem->edge_count; i++)
         entries += (double)problem->matrices[problem->edges[i].matrix].count;
-    double units = entries / 1048576.0 * (double)passes;
+    double units = entries / UNIT_ENTRIES * (double)passes;
     return (struct cfn_budget){.units = units < LEAST_UNITS  ? LEAST_UNITS
                                         : units > MOST_UNITS ? MOST_UNITS
                                                              : (uint64_t)units,
@@ -64,7 +71,7 @@ static enum error_code one_round(struct rounds *rounds, struct plan_cfn *n, int6
         code = evaluator_price(rounds->session, &rounds->plan, price, cost, e);
     }
     if (code == ERROR_OK && !*found)
-        *limit = (int64_t)answer.verdict.peak / 100 * 110;
+        *limit = (int64_t)answer.verdict.peak / 100 * POSSIBLE_PERCENT;
     cfn_answer_release(&answer);
     if (code == ERROR_OK)
         code = check_cancelled(rounds->budget, e);
@@ -101,7 +108,7 @@ static enum error_code heuristic(struct rounds *rounds, struct plan_cfn *n, stru
         if (code != ERROR_OK || (found && price.peak_bytes <= limit))
             break;
         if (found)
-            now = (int64_t)((double)now * 0.97 * (double)limit / (double)price.peak_bytes);
+            now = (int64_t)((double)now * LOWER * (double)limit / (double)price.peak_bytes);
         plan_cfn_set_limit(n, now);
     }
     return code;

@@ -126,6 +126,24 @@ static void describe(const struct planner_job *j, bool whole, struct report *rep
     report->pins_completed = j->request->method == PLANNER_PROPAGATE;
 }
 
+static void add_segments(const struct planner_job *j, struct report *report)
+{
+    const struct segments_answer *answer = &j->segments;
+    report_add_baseline(report, "segments", &answer->plan.price, answer->plan.cost);
+    report->segments = (struct report_segments){.present = true,
+                                                .blocks = answer->blocks,
+                                                .segments = answer->segments,
+                                                .kinds = answer->kinds,
+                                                .programs = answer->programs,
+                                                .inner = answer->inner,
+                                                .composed_ps = answer->composed_ps,
+                                                .composed_bytes = answer->composed_bytes,
+                                                .step_ps = answer->plan.price.step_ps,
+                                                .peak_bytes = answer->plan.price.peak_bytes,
+                                                .proved = answer->proved,
+                                                .mixed = answer->mixed};
+}
+
 static enum error_code make_report(const struct planner_job *j, const struct search_state *state, bool whole,
                                    struct report **out, struct error *e)
 {
@@ -137,6 +155,8 @@ static enum error_code make_report(const struct planner_job *j, const struct sea
         (*out)->has_bound = j->network.has_bound;
         (*out)->bound_ps = j->network.bound_ps;
     }
+    if (j->has_segments)
+        add_segments(j, *out);
     planner_job_tell_annotations(j, *out);
     describe(j, whole, *out);
     return ERROR_OK;

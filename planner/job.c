@@ -14,6 +14,7 @@ void planner_job_destroy(struct planner_job *j)
     if (!j)
         return;
     plan_cfn_answer_release(&j->network);
+    segments_answer_release(&j->segments);
     free(j->incumbent_factors.at);
     free(j->yours_factors.at);
     search_destroy(j->search);
@@ -60,7 +61,7 @@ static enum error_code make(struct planner_job *j, struct error *e)
                                     .rollouts = request->rollouts,
                                     .parallelism = request->parallelism,
                                     .no_baselines = request->no_baselines};
-    if (request->method == PLANNER_BASELINES)
+    if (request->method == PLANNER_BASELINES || request->method == PLANNER_SEGMENTS)
         search.method = SEARCH_BASELINES;
     else if (request->method == PLANNER_PROPAGATE)
         search.method = SEARCH_START;

@@ -20,6 +20,7 @@
 #include "mcts/search.h"
 #include "plan_cfn/plan_cfn.h"
 #include "report/report.h"
+#include "segments/compose.h"
 
 struct planner_job;
 
@@ -40,6 +41,8 @@ const struct nda *planner_job_nda(const struct planner_job *j);
  * Methods auto and cfn solve the module as cost-function networks (plan_cfn/plan_cfn.h) once the search has
  * ended, and the best of search, experts and network wins: what fits, the faster, at equal times the one that
  * takes less memory. Under cfn the network does all its work and gives a bound; under auto it is quick.
+ * Under segments the search prices the experts' plans only, and what is solved instead of the module's
+ * network is that of its segments.
  *
  * Here and below, `whole` says that the search ran to its end: no deadline, limit of seconds or cancel. */
 bool planner_job_wants_network(const struct planner_job *j, bool whole);

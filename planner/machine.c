@@ -23,12 +23,17 @@ enum error_code planner_machine_create(const struct planner_request *request, st
     for (int i = 0; i < COST_RATES; i++)
         if (request->overrides.rate_flops[i] > 0)
             device.rate_flops[i] = request->overrides.rate_flops[i];
+    if (request->overrides.has_compiler)
+        device.compiler = request->overrides.compiler;
     enum error_code code =
         cost_machine_create_device(&request->mesh, &device, request->memory_limit_bytes, out, e);
+    out->asynchronous &= !request->no_overlap;
     if (code == ERROR_OK && profile) {
         out->tables = profile->tables;
         out->table_count = profile->table_count;
         out->profile = profile->ref[0] ? profile->ref : NULL;
+        for (int i = 0; i < COST_RATES; i++)
+            out->measured_flops |= profile->rate_flops[i] > 0;
     }
     return code;
 }

@@ -16,6 +16,8 @@ struct planner_job {
     struct search *search;
     bool has_network;
     struct plan_cfn_answer network;
+    bool has_segments;
+    struct segments_answer segments;
     /* the module's own shardings, completed: the expert `yours` */
     bool has_yours;
     struct search_plan yours;

@@ -13,7 +13,21 @@ enum { QUICK_NETWORK_PASSES = 200, FULL_NETWORK_PASSES = 2000 };
 
 bool planner_job_wants_network(const struct planner_job *j, bool whole)
 {
-    return j->request->method == PLANNER_CFN || (whole && j->request->method == PLANNER_AUTO);
+    return j->request->method == PLANNER_CFN || j->request->method == PLANNER_SEGMENTS ||
+           (whole && j->request->method == PLANNER_AUTO);
+}
+
+static enum error_code solve_segments(const struct planner_job *j, int threads, bool (*cancelled)(void *user),
+                                      void *user, struct search_blob *out, struct error *e)
+{
+    struct segments_budget budget = {
+        .seed = j->request->seed, .threads = threads, .cancelled = cancelled, .user = user};
+    struct segments_answer answer;
+    enum error_code code = segments_solve(j->evaluator, &budget, &answer, e);
+    if (code == ERROR_OK)
+        segments_answer_write(&answer, &out->bytes, &out->size);
+    segments_answer_release(&answer);
+    return code;
 }
 
 enum error_code planner_job_network(const struct planner_job *j, const struct search_state *state,
@@ -21,6 +35,8 @@ enum error_code planner_job_network(const struct planner_job *j, const struct se
                                     struct search_blob *out, struct error *e)
 {
     bool quick = j->request->method == PLANNER_AUTO;
+    if (j->request->method == PLANNER_SEGMENTS)
+        return solve_segments(j, threads, cancelled, user, out, e);
     struct plan_cfn_budget budget = {.passes = quick ? QUICK_NETWORK_PASSES : FULL_NETWORK_PASSES,
                                      .seed = j->request->seed,
                                      .quick = quick,
@@ -39,6 +55,12 @@ enum error_code planner_job_network(const struct planner_job *j, const struct se
 enum error_code planner_job_take_network(struct planner_job *j, const void *bytes, size_t size,
                                          struct error *e)
 {
+    if (j->request->method == PLANNER_SEGMENTS) {
+        segments_answer_release(&j->segments);
+        TRY(segments_answer_read(j->evaluator, bytes, size, &j->segments, e));
+        j->has_segments = true;
+        return ERROR_OK;
+    }
     plan_cfn_answer_release(&j->network);
     enum error_code code = plan_cfn_answer_read(j->evaluator, bytes, size, &j->network, e);
     j->has_network = code == ERROR_OK;
@@ -124,6 +146,14 @@ void planner_job_best(const struct planner_job *j, const struct search_state *st
                                   .factor_count = j->network.factors.count};
     if (j->has_network && is_better(&network, out))
         *out = network;
+    struct search_plan segments = {.hash = j->segments.plan.hash,
+                                   .cost = j->segments.plan.cost,
+                                   .price = j->segments.plan.price,
+                                   .found_by = "segments",
+                                   .factors = j->segments.plan.factors.at,
+                                   .factor_count = j->segments.plan.factors.count};
+    if (j->has_segments && is_better(&segments, out))
+        *out = segments;
     if (j->has_yours && experts_race(j) && is_better(&j->yours, out))
         *out = j->yours;
     if (!whole && j->has_incumbent && is_better(&j->incumbent, out))

@@ -18,7 +18,8 @@ enum planner_method {
     PLANNER_MCTS,      /* the search alone */
     PLANNER_BASELINES, /* the best of the experts' plans */
     PLANNER_PROPAGATE, /* the constraints, completed by propagation; nothing is searched */
-    PLANNER_CFN        /* the search, then the network with all its work and a bound */
+    PLANNER_CFN,       /* the search, then the network with all its work and a bound */
+    PLANNER_SEGMENTS   /* the experts' plans, then one choice a segment (segments/compose.h) */
 };
 
 /* what becomes of shardings that the module brings (sdy.sharding, sdy.sharding_constraint) */
@@ -54,6 +55,8 @@ struct planner_constraint { /* {"argument": "params/<star>/wq", "dims": [["model
 struct planner_overrides { /* 0: the catalogue's (or the profile's) */
     int64_t memory_bytes;
     double rate_flops[COST_RATES], memory_bytes_per_s;
+    bool has_compiler;
+    uint8_t compiler; /* enum cost_compiler: what runs the plans */
 };
 
 /* What was measured on somebody's own machines (api/profile.h has the text form). */
@@ -82,6 +85,7 @@ struct planner_request {
     uint32_t parallelism; /* search tasks in flight; 16 */
     uint64_t seed;        /* 1 */
     uint32_t outputs;     /* of enum planner_output; all but the problem */
+    bool no_overlap;      /* collectives block computation, whatever the backend does */
     bool proof;           /* run original and sharded modules and compare */
     bool no_baselines;    /* do not start the search from the experts' plans */
 };

@@ -9,7 +9,8 @@
 --   {t}:j:<id>          hash: the job (b:<name> blobs of the running job, a:<name> artifacts)
 --   {t}:p:<id>          zset: task indices of the present step that nobody holds
 --   {t}:k:<id>:<epoch>  hash: o:<i> who holds task i, s:<i> since when (ms), x:<i> who does it a second time,
---                       r:<i> digest of its result, c:<i> deaths, ms what the finished tasks took together
+--                       r:<i> digest of its result, c:<i> deaths by its own fault, h:<i> attempts that its hosts lost,
+--                       e:<i>:<reason> both by reason, ms what the finished tasks took together
 --   {t}:d:<id>:<epoch>  hash: results of the step's tasks, in the bytes that the worker sent
 --   {t}:run             zset: jobs with tasks to claim, oldest first; by tenant in {t}:r:<tenant> (library_tenants.lua)
 --   {t}:lease           zset: end of lease (ms) -> id/kind/epoch/index
@@ -32,7 +33,7 @@
 local P = '{t}:'
 local LEASE_MS, GAP_MS, BUILD_GONE_MS = 10000, 3000, 60000
 local EVENTS = 1000
-local TASK_DEATHS, JOB_ATTEMPTS, BACKOFF_MAX_MS = 3, 5, 60000
+local TASK_DEATHS, TASK_HOST_DEATHS, JOB_ATTEMPTS, BACKOFF_MAX_MS = 3, 12, 5, 60000
 -- library_tenants.lua: which jobs may be claimed, whose turn it is, what a task costs its tenant
 local run_add, run_remove, run_claim, run_next, run_more, run_mend, task_begins, task_ends, step_ends, task_noted, rollouts_noted
 local restart   -- library_restart.lua
@@ -190,6 +191,11 @@ local function stop_job(job, why, state_without, err)
     job.stop = why
     if (job.state == 'finalizing' or job.state == 'cancelling') and not discard then
         if why == 'cancel' then set_state(job, 'cancelling') end
+        -- what is being written leaves the proof out now: whoever is at it loses its lease, and the step begins again
+        if why == 'deadline' and job.state == 'finalizing' then
+            drop_step(job)
+            start_step(job, tonumber(job.epoch) + 1, job.kind, 1, '', '')
+        end
         event(job, 'stop', why)
         return
     end

@@ -1,5 +1,34 @@
--- Tasks that come back undone: given back by a worker that leaves, by one whose process died, taken up when their lease is over;
+-- Tasks that come back undone: given back by a worker that leaves, by one whose process died or could not work, taken up when their lease is over;
 -- and what else is a matter of time. Continues library.lua (same chunk).
+
+-- Every lost attempt has a reason and counts towards a cap: what the task did to its process (`fault`, `time_limit`) to
+-- TASK_DEATHS, what was done to it (`oom`, `killed`, `exit`, `host`, `lease`) to TASK_HOST_DEATHS.
+local OWN = {fault = true, time_limit = true}
+local REASONS = {'fault', 'time_limit', 'memory_limit', 'oom', 'killed', 'exit', 'host', 'lease'}
+
+-- -> deaths of this kind so far, whether that is the last that is allowed
+local function note_death(job, index, reason)
+    local k, own = P .. 'k:' .. job.id .. ':' .. job.epoch, OWN[reason]
+    count('deaths:' .. reason)
+    call('HINCRBY', k, 'e:' .. index .. ':' .. reason, 1)
+    local deaths = call('HINCRBY', k, (own and 'c:' or 'h:') .. index, 1)
+    return deaths, deaths >= (own and TASK_DEATHS or TASK_HOST_DEATHS)
+end
+
+-- the end of a job whose hosts have lost every attempt: how often, by what, and how the last one ended
+local function dead_by_hosts(job, index, last)
+    local k, by, all = P .. 'k:' .. job.id .. ':' .. job.epoch, {}, 0
+    for _, reason in ipairs(REASONS) do
+        local n = call('HGET', k, 'e:' .. index .. ':' .. reason)
+        if n then
+            by[#by + 1] = reason .. ' ' .. n
+            all = all + tonumber(n)
+        end
+    end
+    local message = 'task ' .. job.kind .. ' lost ' .. int(all) .. ' attempts (' .. table.concat(by, ', ') .. '), the last: ' .. last
+    terminal(job, job.stop == 'cancel' and 'cancelled' or 'dead',
+             '{"code":"host_fault","message":' .. cjson.encode(message) .. '}')
+end
 
 local function requeue(member, lost)
     local id, kind, epoch, index = parse_member(member)
@@ -8,7 +37,11 @@ local function requeue(member, lost)
     if not job or TERMINAL[job.state] or job.epoch ~= epoch or job.kind ~= kind then return end
     local k = P .. 'k:' .. id .. ':' .. epoch
     if call('HEXISTS', k, 'r:' .. index) == 1 then return end
-    if lost and call('HEXISTS', k, 'o:' .. index) == 1 then count('lease_lost') end
+    if lost and call('HEXISTS', k, 'o:' .. index) == 1 then   -- else a pause is over
+        count('lease_lost')
+        local _, last = note_death(job, index, 'lease')
+        if last then return dead_by_hosts(job, index, 'its worker was gone or cut off for ' .. LEASE_MS / 1000 .. ' s') end
+    end
     task_ends(job, index)
     call('HDEL', k, 'o:' .. index, 's:' .. index)
     call('ZADD', P .. 'p:' .. id, index, index)
@@ -29,20 +62,31 @@ local function release(keys, args)
     return 0
 end
 
--- died(member, token, error, random) -> 'again' | 'dead' | 'stale': the task killed its process. `random`, 0 to 65535,
--- chooses the pause before the next attempt: from 1 s to 4 s after the first death, 16 s after the second, at most 60 s.
+-- died(member, token, error, random, reason) -> 'again' | 'dead' | 'failed' | 'stale': the attempt was lost. `random`, 0 to
+-- 65535, chooses the pause before the next one. By the task's own fault: from 1 s to 4 s after the first death, 16 s after the
+-- second. By its host: half to all of 1 s, 2 s, 4 s .. 60 s. `memory_limit` (a limit of the worker) ends the job at once.
+-- The error is the job's at its last own death; of what hosts did, its `message` says how the last attempt ended.
 local function died(keys, args)
     local job, _, index = held_job(args[1], args[2])
     if not job then return 'stale' end
-    local k = P .. 'k:' .. job.id .. ':' .. job.epoch
-    count('tasks:' .. job.kind .. ':died')
-    local deaths = call('HINCRBY', k, 'c:' .. index, 1)
-    if deaths >= TASK_DEATHS then
+    local k, reason, random = P .. 'k:' .. job.id .. ':' .. job.epoch, args[5] or 'fault', tonumber(args[4]) % 65536 / 65536
+    local deaths, last = note_death(job, index, reason)
+    if reason == 'memory_limit' then
+        finish(keys, {args[1], args[2], 'failed', args[3], ''})
+        return 'failed'
+    end
+    if OWN[reason] then count('tasks:' .. job.kind .. ':died') end
+    if last and OWN[reason] then
         terminal(job, job.stop == 'cancel' and 'cancelled' or 'dead', args[3])
+        return 'dead'
+    elseif last then
+        local good, err = pcall(cjson.decode, args[3])
+        dead_by_hosts(job, index, good and type(err) == 'table' and type(err.message) == 'string' and err.message or reason)
         return 'dead'
     end
     task_ends(job, index)
-    local pause = 1000 + (math.min(BACKOFF_MAX_MS, 1000 * 4 ^ deaths) - 1000) * (tonumber(args[4]) % 65536) / 65536
+    local pause = math.min(BACKOFF_MAX_MS, 500 * 2 ^ deaths) * (1 + random) / 2
+    if OWN[reason] then pause = 1000 + (math.min(BACKOFF_MAX_MS, 1000 * 4 ^ deaths) - 1000) * random end
     call('HDEL', k, 'o:' .. index, 's:' .. index)
     call('ZADD', P .. 'lease', int(now_ms() + pause), args[1])   -- reap takes it up after the pause
     event(job, 'retry', job.kind)

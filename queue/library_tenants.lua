@@ -243,9 +243,16 @@ submit_allowed = function(tenant, rate)
     return true
 end
 
+-- session_add(key of the session, what it stands for, seconds)
+local function session_add(keys, args)
+    call('SET', args[1], args[2], 'EX', args[3])
+    return 1
+end
+
 register('module_add', module_add, {})
 register('module_use', module_use, {'allow-oom'})
 register('module_drop', module_drop, {'allow-oom'})
 register('module_usage', module_usage, {'allow-oom', 'no-writes'})
+register('session_add', session_add, {'allow-oom'})
 register('key_add', key_add, {'allow-oom'})
 register('key_revoke', key_revoke, {'allow-oom'})

@@ -246,10 +246,12 @@ enum error_code queue_finish(struct queue *queue, const struct queue_task *task,
                              size_t field_count, bool *fenced, struct error *e) BASE_CHECKED;
 enum error_code queue_release(struct queue *queue, const struct queue_task *task,
                               struct error *e) BASE_CHECKED;
-/* The task killed its process; the third time ends the job as dead. random: any number, chooses the pause
- * before the next attempt (1 s to 4^deaths s, at most 60 s). */
+/* The attempt was lost. reason, by the task's own doing: "fault", "time_limit" (the third time the job ends
+ * as dead, with error_json); "memory_limit" (the job fails with it); by its host's: "oom", "killed", "exit",
+ * "host" (the twelfth time, leases that ran out counted in, it ends as dead, with the reasons and the
+ * message of error_json). random: any number, chooses the pause before the next attempt, at most 60 s. */
 enum error_code queue_died(struct queue *queue, const struct queue_task *task, const char *error_json,
-                           uint32_t random, struct error *e) BASE_CHECKED;
+                           const char *reason, uint32_t random, struct error *e) BASE_CHECKED;
 /* something that earlier steps left is gone: the job starts over, or is dead after five attempts */
 enum error_code queue_reset(struct queue *queue, const struct queue_task *task, const char *error_json,
                             struct error *e) BASE_CHECKED;

@@ -27,12 +27,43 @@ static atomic_llong probe_at_ms; /* when to ask next; 0: Redis answers, or says 
 static atomic_ulong reconnects;  /* a statistic of the process */
 
 struct redis {
-    redisContext *context;             /* NULL: not connected */
-    char *unix_path, *host, *password; /* one of unix_path and host */
+    redisContext *context;  /* NULL: not connected */
+    char *unix_path, *host; /* one of them */
+    char *user, *password;  /* NULL: none; a user has a password */
     int port;
     unsigned long connects;
     char version[13]; /* of the function library: first digits of its SHA-256 */
 };
+
+/* Of an address that names none: TOAST_REDIS_PASSWORD, or the first line of the file that
+ * TOAST_REDIS_PASSWORD_FILE names; NULL: neither. Command lines can be read by every user of the machine. */
+static enum error_code password_from_environment(char **password, struct error *e)
+{
+    const char *given = getenv("TOAST_REDIS_PASSWORD"), *path = getenv("TOAST_REDIS_PASSWORD_FILE");
+    char line[512] = "";
+    *password = given && *given ? mem_strdup(given) : NULL;
+    if (*password || !path || !*path)
+        return ERROR_OK;
+    FILE *file = fopen(path, "re");
+    bool found = file && fgets(line, sizeof line, file);
+    if (file)
+        fclose(file);
+    if (!found)
+        return error_set(e, ERROR_USAGE, "TOAST_REDIS_PASSWORD_FILE: %s cannot be read", path);
+    line[strcspn(line, "\r\n")] = 0;
+    *password = mem_strdup(line);
+    return ERROR_OK;
+}
+
+/* USER:PASSWORD; without USER Redis' own default; without PASSWORD that of the environment */
+static void take_credentials(struct redis *redis, const char *text, size_t size)
+{
+    const char *colon = memchr(text, ':', size);
+    size_t user = colon ? (size_t)(colon - text) : size;
+    if (user)
+        redis->user = mem_strndup(text, user);
+    redis->password = colon ? mem_strndup(colon + 1, size - user - 1) : NULL;
+}
 
 enum error_code redis_create(const char *address, struct redis **out, struct error *e)
 {
@@ -46,8 +77,8 @@ enum error_code redis_create(const char *address, struct redis **out, struct err
         redis->unix_path = mem_strdup(address + 5);
     } else if (strncmp(address, "redis://", 8) == 0) {
         const char *host = address + 8, *at = strrchr(host, '@');
-        if (at && host[0] == ':')
-            redis->password = mem_strndup(host + 1, (size_t)(at - host - 1));
+        if (at)
+            take_credentials(redis, host, (size_t)(at - host));
         host = at ? at + 1 : host;
         const char *colon = strrchr(host, ':');
         redis->host = colon ? mem_strndup(host, (size_t)(colon - host)) : mem_strdup(host);
@@ -56,8 +87,15 @@ enum error_code redis_create(const char *address, struct redis **out, struct err
     if (!redis->unix_path && (!redis->host || !redis->host[0] || redis->port <= 0 || redis->port > 65535)) {
         redis_destroy(redis);
         return error_set(e, ERROR_USAGE,
-                         "the Redis address must be unix:PATH or redis://[:PASSWORD@]HOST:PORT");
+                         "the Redis address must be unix:PATH or redis://[[USER]:PASSWORD@]HOST:PORT");
     }
+    enum error_code code = redis->password ? ERROR_OK : password_from_environment(&redis->password, e);
+    if (code != ERROR_OK) {
+        redis_destroy(redis);
+        return code;
+    }
+    if (redis->user && !redis->password)
+        redis->password = mem_strdup("");
     *out = redis;
     return ERROR_OK;
 }
@@ -70,6 +108,7 @@ void redis_destroy(struct redis *redis)
         redisFree(redis->context);
     free(redis->unix_path);
     free(redis->host);
+    free(redis->user);
     free(redis->password);
     free(redis);
 }
@@ -110,13 +149,15 @@ static enum error_code connect_within(struct redis *redis, int ms, struct error 
     fcntl(redis->context->fd, F_SETFD, FD_CLOEXEC); /* not for the children of a worker */
     limit_replies(redis, ms);
     if (redis->password) {
-        redisReply *reply = redisCommand(redis->context, "AUTH %s", redis->password);
+        redisReply *reply = redis->user
+                                ? redisCommand(redis->context, "AUTH %s %s", redis->user, redis->password)
+                                : redisCommand(redis->context, "AUTH %s", redis->password);
         bool good = reply && reply->type != REDIS_REPLY_ERROR;
         if (reply)
             freeReplyObject(reply);
         if (!good) {
             drop(redis);
-            return error_set(e, ERROR_UNAVAILABLE, "Redis refuses the password");
+            return error_set(e, ERROR_UNAVAILABLE, "Redis refuses the user or the password");
         }
     }
     if (redis->connects++)

@@ -11,7 +11,7 @@
 #include <hiredis/hiredis.h>
 #include <stddef.h>
 
-/* address: "unix:/path/redis.sock" or "redis://[:password@]host:port". Checked here (ERROR_USAGE); the
+/* address: "unix:/path/redis.sock" or "redis://[[user]:password@]host:port". Checked here (ERROR_USAGE); the
  * connection is made by the first command, so that a process can start before Redis does. create/destroy;
  * destroy takes NULL. */
 struct redis;

@@ -29,24 +29,19 @@ bool queue_session_valid(const char *id)
 enum error_code queue_session_add(struct queue *queue, const struct queue_key *key,
                                   char id[QUEUE_SESSION_SIZE], long *seconds, struct error *e)
 {
-    char name[NAME_SIZE], hex[65], value[96], lasts[24];
-    redisReply *reply = NULL;
+    char name[NAME_SIZE], hex[65], value[96];
+    struct call call = {0};
     long long left = key->expires_ms / 1000 - (long long)time(NULL);
     *seconds = key->expires_ms && left < QUEUE_SESSION_S ? (left > 1 ? (long)left : 1) : QUEUE_SESSION_S;
     queue_random_digits(id, QUEUE_SESSION_SIZE - 1);
     key_name(id, name);
     sha256_format(key->digest, hex);
     snprintf(value, sizeof value, "%s %s", key->id, hex);
-    snprintf(lasts, sizeof lasts, "%ld", *seconds);
-    /* a script, because SET is refused while Redis is out of memory: just when somebody wants to look */
-    const char *argv[] = {
-        "EVAL", "#!lua flags=allow-oom\nreturn redis.call('SET', KEYS[1], ARGV[1], 'EX', ARGV[2])",
-        "1",    name,
-        value,  lasts};
-    enum error_code code = call_read(queue, 6, argv, &reply, e);
-    if (code == ERROR_OK)
-        freeReplyObject(reply);
-    return code;
+    /* a function, because SET is refused while Redis is out of memory: just when somebody wants to look */
+    call_add(&call, name);
+    call_add(&call, value);
+    call_add_number(&call, *seconds);
+    return call_plain(queue, "session_add", &call, e);
 }
 
 enum error_code queue_session_find(struct queue *queue, const char *id, char key_id[QUEUE_KEY_ID_SIZE],

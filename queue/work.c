@@ -221,11 +221,12 @@ enum error_code queue_release(struct queue *queue, const struct queue_task *task
 }
 
 enum error_code queue_died(struct queue *queue, const struct queue_task *task, const char *error_json,
-                           uint32_t random, struct error *e)
+                           const char *reason, uint32_t random, struct error *e)
 {
     struct call call = call_of(task);
     call_add(&call, error_json);
     call_add_number(&call, random & 0xffff);
+    call_add(&call, reason);
     return call_plain(queue, "died", &call, e);
 }
 

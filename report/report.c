@@ -20,7 +20,7 @@ struct maker {
     int *cell_choice;      /* choice behind each (space, axis) that a factor shards; -1 */
     uint32_t *value_space; /* space that defines each value; NDA_NONE */
     struct spmd_local local;
-    int64_t *step_times;
+    int64_t *step_times, *exposed; /* per step: once; of all trips, of collectives */
     struct evaluator_session *session;
 };
 
@@ -168,6 +168,18 @@ static bool same_row(const struct report_collective *collective,
            strcmp(collective->location, report_collective->location) == 0;
 }
 
+/* how long computation stands still for each step (owned, step_count entries) */
+static int64_t *exposed_of_steps(const struct spmd_local *local, const struct cost_machine *machine)
+{
+    uint32_t count;
+    struct price_interval *trace = price_trace(local, machine, &count);
+    int64_t *exposed = mem_zalloc((size_t)local->step_count + 1, sizeof *exposed);
+    for (uint32_t i = 0; i < count; i++)
+        exposed[trace[i].step] = trace[i].exposed_ps;
+    free(trace);
+    return exposed;
+}
+
 /* One collective op: the steps [i, end) that share a `combined` id, or one step. */
 static struct report_collective measure_collective(const struct maker *maker, uint32_t i, uint32_t end)
 {
@@ -183,6 +195,7 @@ static struct report_collective measure_collective(const struct maker *maker, ui
             row.bytes += row.member_bytes[member++];
         }
         row.time_ps += maker->step_times[k] * step->trips;
+        row.exposed_ps += maker->exposed[k];
     }
     price_step(&maker->local, evaluator_machine(maker->report->evaluator), i, &row.algorithm);
     row.decision = step_cause(maker, step, maker->cell_decision);
@@ -212,6 +225,7 @@ static void make_collectives(struct maker *maker)
         if (k > 0) {
             report->collectives[k - 1].count += row.count;
             report->collectives[k - 1].time_ps += row.time_ps;
+            report->collectives[k - 1].exposed_ps += row.exposed_ps;
         } else {
             report->collectives[report->collective_count++] = row;
         }
@@ -341,6 +355,7 @@ static enum error_code make_report(struct maker *maker, const struct search *sea
     struct report *report = maker->report;
     TRY(spmd_walk(maker->context, &maker->plan, evaluator_options(report->evaluator), &maker->local, e));
     maker->step_times = price_step_times(&maker->local, evaluator_machine(report->evaluator));
+    maker->exposed = exposed_of_steps(&maker->local, evaluator_machine(report->evaluator));
     make_baselines(report, search);
     TRY(report_choices(maker->context, maker->session, &maker->plan, report, &maker->cell_choice, e));
     make_collectives(maker);
@@ -386,6 +401,7 @@ static enum error_code maker_close(struct maker *maker, enum error_code code, st
     free(maker->cell_choice);
     free(maker->value_space);
     free(maker->step_times);
+    free(maker->exposed);
     if (code != ERROR_OK)
         report_destroy(maker->report);
     else
@@ -413,6 +429,11 @@ enum error_code report_create_plan(const struct evaluator *evaluator, const stru
     struct maker maker;
     maker_open(&maker, evaluator, plan);
     return maker_close(&maker, make_plan(&maker, e), out);
+}
+
+bool report_is_planner(const char *name)
+{
+    return strcmp(name, "cfn") == 0 || strcmp(name, "segments") == 0;
 }
 
 void report_add_baseline(struct report *report, const char *name, const struct price *price, struct cost cost)

@@ -19,6 +19,7 @@ struct report_collective { /* one row a (kind, axes, bytes, source line, decisio
     int64_t members;       /* tensors in one collective: 1, or the members of a tuple op */
     int64_t *member_bytes; /* of each */
     int64_t time_ps;       /* count included */
+    int64_t exposed_ps;    /* of it, how long computation stood still for it */
     const char *algorithm;
     char location[160]; /* "file:line", or "line N" of the module's text */
     /* index of the plan's decision behind it; -1: none */
@@ -73,6 +74,16 @@ struct report_argument {
     int64_t bytes_per_device;
 };
 
+/* planner segments: what its tables say of its plan, and what the whole walk says (segments/compose.h) */
+struct report_segments {
+    bool present;
+    uint32_t blocks, segments, kinds;
+    uint64_t programs; /* prices that the tables took */
+    uint32_t inner;    /* bits: axes that blocks choose for; every block's rows are on the others */
+    int64_t composed_ps, composed_bytes, step_ps, peak_bytes;
+    bool proved, mixed;
+};
+
 struct report {
     const struct evaluator *evaluator; /* borrowed */
     struct search_plan plan;
@@ -107,7 +118,8 @@ struct report {
     uint32_t warning_count;
     /* planner cfn, where no sharding was left out of the network */
     bool has_bound;
-    int64_t bound_ps;                         /* no plan that fits takes less (plan_cfn/plan_cfn.h) */
+    int64_t bound_ps; /* no plan that fits takes less (plan_cfn/plan_cfn.h) */
+    struct report_segments segments;
     int64_t smallest_budget_bytes;            /* the memory limit that this plan needs; 0 when it fits */
     char proof_status[16], proof_reason[200]; /* verify_status_text */
     double proof_max_error;
@@ -140,6 +152,9 @@ void report_add_baseline(struct report *report, const char *name, const struct p
 void report_text(const struct report *report, struct text *out);
 /* report.html: one file, under 2 MB, that needs nothing else (report/html.h) */
 void report_html(const struct report *report, struct text *out);
+
+/* a row that is another planner's plan, no expert's */
+bool report_is_planner(const char *name);
 
 /* shared by text, JSON and the command line */
 const char *report_kind_name(uint8_t kind);     /* "all_gather" */

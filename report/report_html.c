@@ -68,7 +68,7 @@ static void write_tiles(const struct report *report, struct text *text)
              100.0 * (double)report->price.peak_bytes / (double)report->memory_limit_bytes, one);
     tile(text, "Peak memory a device", value, note);
     uint32_t best = 0; /* other planners' plans race as well: they are no experts' */
-    while (best < report->baseline_count && strcmp(sorted[best].name, "cfn") == 0)
+    while (best < report->baseline_count && report_is_planner(sorted[best].name))
         best++;
     if (best < report->baseline_count) {
         bool fits = report_html_fits(report, &sorted[best].price);
@@ -83,6 +83,13 @@ static void write_tiles(const struct report *report, struct text *text)
         snprintf(note, sizeof note, "no plan that fits takes less: within a factor of %.3f",
                  (double)report->price.step_ps / (double)(report->bound_ps > 0 ? report->bound_ps : 1));
         tile(text, "Certified bound", one, note);
+    }
+    if (report->segments.present && report->segments.blocks) {
+        report_time(report->segments.composed_ps, one);
+        report_time(report->segments.step_ps, two);
+        snprintf(note, sizeof note, "composed of %u segments of %u kinds; the whole price of that plan is %s",
+                 report->segments.segments, report->segments.kinds, two);
+        tile(text, "Segments", one, note);
     }
     const struct price *alone = evaluator_unsharded(report->evaluator);
     report_time(alone->step_ps, one);

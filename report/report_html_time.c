@@ -301,7 +301,7 @@ void report_html_decisions(const struct report *report, struct text *text)
 void report_html_communication(const struct report *report, struct text *text)
 {
     const struct mesh *mesh = plan_context_mesh(evaluator_context(report->evaluator));
-    char bytes[32], time[32], axes[600], count[32];
+    char bytes[32], time[32], exposed[32], axes[600], count[32];
     uint32_t i = 0;
     text_add(
         text,
@@ -311,21 +311,22 @@ void report_html_communication(const struct report *report, struct text *text)
         return;
     }
     html_details(text, "Collectives by kind, size and source line", report->collective_count);
-    text_add(
-        text,
-        "<table><thead><tr><th>Kind</th><th>Axes</th><th class=\"num\">Runs</th><th class=\"num\">Bytes "
-        "each</th><th "
-        "class=\"num\">Time</th><th>Algorithm</th><th>Because of</th><th>Where</th></tr></thead><tbody>");
+    text_add(text,
+             "<table><thead><tr><th>Kind</th><th>Axes</th><th class=\"num\">Runs</th><th class=\"num\">Bytes "
+             "each</th><th "
+             "class=\"num\">Time</th><th class=\"num\">Exposed</th><th>Algorithm</th><th>Because "
+             "of</th><th>Where</th></tr></thead><tbody>");
     for (; i < report->collective_count && i < SHOWN_COLLECTIVES && text->size < REPORT_HTML_ROOM; i++) {
         const struct report_collective *collective = &report->collectives[i];
         report_bytes(collective->bytes, bytes);
         report_time(collective->time_ps, time);
+        report_time(collective->exposed_ps, exposed);
         html_count((uint64_t)collective->count, count);
         report_axes(mesh, collective->axes, collective->axis_count, axes, sizeof axes);
         html_add(text,
                  "<tr><td>%s</td><td>%s</td><td class=\"num\">%s</td><td class=\"num\">%s</td><td "
-                 "class=\"num\">%s</td><td>%s</td>",
-                 report_kind_name(collective->kind), axes, count, bytes, time,
+                 "class=\"num\">%s</td><td class=\"num\">%s</td><td>%s</td>",
+                 report_kind_name(collective->kind), axes, count, bytes, time, exposed,
                  collective->algorithm ? collective->algorithm : "none");
         html_add(text, "<td class=\"long\">%s</td><td class=\"long\"><code>%s</code></td></tr>",
                  report_cause(report, collective), collective->location);

@@ -161,17 +161,18 @@ static void write_collectives(const struct report *report, struct text *text)
     if (report->collective_count == 0)
         text_add(text, "none\n");
     else
-        text_printf(text, "%-18s %-14s %6s %10s %10s  %-22s %s\n", "kind", "axes", "count", "bytes", "time",
-                    "because of", "where");
+        text_printf(text, "%-18s %-14s %6s %10s %10s %10s  %-22s %s\n", "kind", "axes", "count", "bytes",
+                    "time", "exposed", "because of", "where");
     for (uint32_t i = 0; i < report->collective_count && i < SHOWN_COLLECTIVES; i++) {
         const struct report_collective *collective = &report->collectives[i];
-        char bytes[32], time[32], axes[200];
+        char bytes[32], time[32], exposed[32], axes[200];
         report_bytes(collective->bytes, bytes);
         report_time(collective->time_ps, time);
+        report_time(collective->exposed_ps, exposed);
         report_axes(mesh, collective->axes, collective->axis_count, axes, sizeof axes);
-        text_printf(text, "%-18s %-14s %6lld %10s %10s  %-22.22s %s\n", report_kind_name(collective->kind),
-                    axes, (long long)collective->count, bytes, time, report_cause(report, collective),
-                    collective->location);
+        text_printf(text, "%-18s %-14s %6lld %10s %10s %10s  %-22.22s %s\n",
+                    report_kind_name(collective->kind), axes, (long long)collective->count, bytes, time,
+                    exposed, report_cause(report, collective), collective->location);
     }
     if (report->collective_count > SHOWN_COLLECTIVES)
         text_printf(text, "… and %u more rows in report.json\n",
@@ -278,6 +279,28 @@ static void write_bound(const struct report *report, struct text *text)
                 bound, (double)report->price.step_ps / (double)(report->bound_ps > 0 ? report->bound_ps : 1));
 }
 
+static void write_segments(const struct report *report, struct text *text)
+{
+    const struct report_segments *it = &report->segments;
+    char composed[32], whole[32];
+    if (!it->present)
+        return;
+    if (!it->blocks) {
+        text_add(text, "The module has no contractions: segments say nothing of it.\n");
+        return;
+    }
+    report_time(it->composed_ps, composed);
+    report_time(it->step_ps, whole);
+    text_printf(
+        text,
+        "Segments: %u blocks in %u segments of %u kinds, %llu prices in tables; composed %s, whole %s "
+        "(%+.2f %%)%s%s.\n",
+        it->blocks, it->segments, it->kinds, (unsigned long long)it->programs, composed, whole,
+        100 * ((double)it->composed_ps / (double)(it->step_ps > 0 ? it->step_ps : 1) - 1),
+        it->proved ? "; proved best of the tables" : "",
+        it->mixed ? "; equal segments have different configurations" : "");
+}
+
 void report_text(const struct report *report, struct text *text)
 {
     write_summary(report, text);
@@ -285,6 +308,7 @@ void report_text(const struct report *report, struct text *text)
     write_decisions(report, text);
     write_baselines(report, text);
     write_bound(report, text);
+    write_segments(report, text);
     write_time(report, text);
     write_collectives(report, text);
     write_memory(report, text);

@@ -63,6 +63,9 @@ void server_drain(struct server *server)
         snprintf(left, sizeof left, "%d", atomic_load(&server->under_way));
         log_event("requests_cut_off", "requests", left, NULL);
     }
+    offload_end(server->offload); /* before whom its work hands exchanges on to */
     acceptor_end(server->resources->acceptor);
     MHD_stop_daemon(server->daemon);
+    if (server->health)
+        MHD_stop_daemon(server->health);
 }

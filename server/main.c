@@ -14,7 +14,8 @@ enum {
     LIMIT_MAX = 1000000, /* of the two above */
 };
 static const char EVENT_STREAMS[] = "2000"; /* a descriptor each, of the 4096 that connections may have */
-static const long long TENANT_BYTES = 10LL << 30;
+static const long long TENANT_BYTES = 10LL << 30, BUDGET_MIN = 16LL << 20, BUDGET_MAX = 1LL << 40;
+static const size_t BUDGET = (size_t)256 << 20; /* 256 bodies of a MiB, or 512 large uploads */
 static const double TIME_MIN_S = 0.001, TIME_MAX_S = 10 * 365 * 86400.0; /* ten years */
 
 static void help(FILE *out)
@@ -26,8 +27,11 @@ static void help(FILE *out)
         "                    [--insecure-listen] [--host-name NAME].. [--cors-origin ORIGIN]..\n"
         "                    [--ready-file FILE] [--archive-after S] [--keep S] [--keep-dead S]\n"
         "                    [--keep-gone S] [--blob-grace S] [--collect-every S] [--open-jobs N]\n"
-        "                    [--submits-per-s N] [--tenant-bytes N] [--event-streams N] [--quiet]\n\n"
-        "  --redis            unix:PATH or redis://[:PASSWORD@]HOST:PORT   (TOAST_REDIS, "
+        "                    [--submits-per-s N] [--tenant-bytes N] [--event-streams N]\n"
+        "                    [--health-listen ADDRESS:PORT] [--connections-per-address N] [--memory-budget "
+        "N]\n"
+        "                    [--quiet]\n\n"
+        "  --redis            unix:PATH or redis://[[USER]:PASSWORD@]HOST:PORT   (TOAST_REDIS, "
         "redis://127.0.0.1:6379)\n"
         "  --store            dir:PATH                                     (TOAST_STORE, dir:toast-data)\n"
         "  --listen           a numeric address and a port; 0: any port    (TOAST_LISTEN, 127.0.0.1:8080)\n"
@@ -50,6 +54,13 @@ static void help(FILE *out)
         "GiB)\n"
         "  --event-streams    open at this server at once, of all tenants (TOAST_EVENT_STREAMS, 2000);\n"
         "                     a tenant may have 200 at all servers together\n"
+        "  --health-listen    /livez, /readyz and /metrics, without a key, on threads and connections of "
+        "their "
+        "own\n"
+        "                     beside those of --listen                         (TOAST_HEALTH_LISTEN, none)\n"
+        "  --connections-per-address  at once, 1 to 4096                       (2048; behind a proxy 4096)\n"
+        "  --memory-budget    bytes that all bodies and replies may take in memory together; then 503\n"
+        "                     (268435456)\n"
         "  --quiet            no line of JSON on stderr for every request, only for events\n\n"
         "Keys are made with toast keys add. While there are none, a loopback address is open to everybody "
         "who\n"
@@ -103,6 +114,21 @@ static bool take_streams(struct server_options *options, const char *text)
     return text[0] && !*end && value >= 1 && value <= SERVER_CONNECTIONS / 2;
 }
 
+/* connections: 1 to all of them; bytes of memory: 16 MiB to 1 TiB */
+static bool take_size(struct server_options *options, int option, const char *text)
+{
+    char *end;
+    long long value = strtoll(text, &end, 10);
+    if (!text[0] || *end)
+        return false;
+    if (option == 'a') {
+        options->connections_per_address = (unsigned)value;
+        return value >= 1 && value <= SERVER_CONNECTIONS;
+    }
+    options->memory_budget = (size_t)value;
+    return value >= BUDGET_MIN && value <= BUDGET_MAX;
+}
+
 static bool take_name(struct access_names *names, const char *text)
 {
     if (!text[0] || names->count == sizeof names->at / sizeof *names->at)
@@ -146,6 +172,9 @@ static const struct option names[] = {{"redis", 1, NULL, 'r'},
                                       {"submits-per-s", 1, NULL, 'p'},
                                       {"tenant-bytes", 1, NULL, 't'},
                                       {"event-streams", 1, NULL, 'e'},
+                                      {"health-listen", 1, NULL, 'H'},
+                                      {"connections-per-address", 1, NULL, 'a'},
+                                      {"memory-budget", 1, NULL, 'm'},
                                       {"quiet", 0, NULL, 'q'},
                                       {"help", 0, NULL, 'h'},
                                       {NULL, 0, NULL, 0}};
@@ -167,6 +196,9 @@ static bool take_option(struct server_options *options, int option, const char *
     case 'p':
     case 't': return take_limit(&options->access.limits, option, value);
     case 'e': return take_streams(options, value);
+    case 'H': options->health_listen = value; return true;
+    case 'a':
+    case 'm': return take_size(options, option, value);
     case '?': return false;
     default: return take_time(options, option, value);
     }
@@ -186,9 +218,12 @@ int server_main(int argc, char **argv)
     struct server_options options = {.log_requests = true,
                                      .resources.grace_ms = GRACE_MS,
                                      .resources.collect_ms = COLLECT_MS,
+                                     .connections_per_address = SERVER_CONNECTIONS / 2,
+                                     .memory_budget = BUDGET,
                                      .redis = environment("TOAST_REDIS", "redis://127.0.0.1:6379"),
                                      .store = environment("TOAST_STORE", "dir:toast-data"),
                                      .listen = environment("TOAST_LISTEN", "127.0.0.1:8080"),
+                                     .health_listen = getenv("TOAST_HEALTH_LISTEN"),
                                      .access.worker_token = token && *token ? token : NULL,
                                      .require_keys = strcmp(environment("TOAST_REQUIRE_KEYS", ""), "1") == 0};
     bool good =

@@ -16,6 +16,7 @@
 #include "base/log.h"
 
 #include <signal.h>
+#include <sys/stat.h>
 
 enum {
     KEEP_HOUSE_MS = 1000, /* a revoked key, a full disk, a lost lease are noticed this late */
@@ -127,6 +128,7 @@ struct helpers {
 static void start_helpers(struct server *server, struct helpers *helpers)
 {
     server->metrics = metrics_create(server->routes);
+    server->offload = offload_create();
     server->watch = watch_create(server);
     server->rates = rates_create();
     server->resources->follow = follow_create(server);
@@ -150,7 +152,16 @@ static void end_helpers(struct server *server, const struct helpers *helpers)
     watch_destroy(server->watch);
     acceptor_destroy(server->resources->acceptor);
     flights_destroy(server->resources->flights);
+    offload_destroy(server->offload);
     metrics_destroy(server->metrics);
+}
+
+/* a socket for health alone, whose address need not be loopback: it shows nothing of any tenant */
+static enum error_code listen_health(const char *address, int *fd, struct error *e)
+{
+    int port;
+    bool loopback;
+    return listen_open(address, fd, &port, &loopback, e);
 }
 
 /* the signals that end the server, blocked in every thread so that server_run alone takes them */
@@ -158,6 +169,7 @@ static sigset_t block_ends(void)
 {
     sigset_t ends;
     signal(SIGPIPE, SIG_IGN);
+    umask(077); /* modules and plans are for nobody else on this machine */
     sigemptyset(&ends);
     sigaddset(&ends, SIGTERM);
     sigaddset(&ends, SIGINT);
@@ -173,16 +185,20 @@ int server_run(const struct server_options *options)
                             .hooks = &hooks,
                             .redis = options->redis,
                             .log_requests = options->log_requests,
+                            .connections_per_address = options->connections_per_address,
+                            .budget = options->memory_budget,
                             .access = &access,
                             .resources = &resources};
     struct helpers helpers;
     struct error e = {0};
-    int fd = -1, port = 0, got;
+    int fd = -1, health_fd = -1, port = 0, got;
     bool loopback = false;
     pthread_mutex_init(&server.pool_lock, NULL);
     pthread_mutex_init(&resources.secret_lock, NULL);
     sigset_t ends = block_ends();
     enum error_code code = listen_open(options->listen, &fd, &port, &loopback, &e);
+    if (code == ERROR_OK && options->health_listen)
+        code = listen_health(options->health_listen, &health_fd, &e);
     if (code == ERROR_OK)
         code = prepare(&server, options, loopback, &e);
     if (code != ERROR_OK) {
@@ -191,7 +207,7 @@ int server_run(const struct server_options *options)
         return error_code_exit_status(code);
     }
     start_helpers(&server, &helpers);
-    code = serve_start(&server, fd, &e);
+    code = serve_start(&server, fd, health_fd, &e);
     if (code == ERROR_OK)
         code = announce(options, port, &e);
     if (code == ERROR_OK)

@@ -10,10 +10,13 @@
 struct server_options {
     const char *redis, *store; /* addresses; the store must be a directory */
     const char *listen;        /* ADDRESS:PORT or [ADDRESS]:PORT */
-    const char *ready_file;    /* written with the port once the server listens; NULL: none */
-    bool log_requests;         /* a line of JSON for every request */
-    bool insecure_listen;      /* allow an address other than loopback although there are no keys */
-    bool require_keys;         /* nobody is let in without a key, even while there is none */
+    const char *health_listen; /* the same for /livez, /readyz and /metrics alone; NULL: none */
+    unsigned connections_per_address;
+    size_t memory_budget;   /* bytes of bodies and replies in memory */
+    const char *ready_file; /* written with the port once the server listens; NULL: none */
+    bool log_requests;      /* a line of JSON for every request */
+    bool insecure_listen;   /* allow an address other than loopback although there are no keys */
+    bool require_keys;      /* nobody is let in without a key, even while there is none */
     struct access_options access;
     struct resource_options resources;
 };

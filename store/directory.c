@@ -1,17 +1,18 @@
 /* The directory back end. A blob's life:
  *
  *   tmp/XXXXXX        begin: a temporary file; bytes are added and hashed
- *       | finish: mode 0444, fsync of the file
+ *       | finish: mode 0400, fsync of the file
  *       v
  *   rename            in one step, so that blobs/ab/cd/<digest> is whole or absent after a crash
- *       | fsync of the folder: the name survives a crash, too
+ *       | fsync of the folder and the two above it: the name survives a crash, too, in new folders as well
  *       v
  *   blobs/ab/cd/<digest>       read only; store_get maps it and checks the digest
  *       | written again, or kept: only its time becomes now
  *       v
  *   unlink            by a collection, when nobody refers to it and it is old (sweep.c)
  *
- * Where the blob is there already, finish removes the temporary file instead of renaming it. A crash before
+ * Where the blob is there already, finish removes the temporary file instead of renaming it, and syncs the
+ * folders where this process has not yet: who wrote it may have died before that. A crash before
  * the rename leaves a file in tmp/; those older than an hour are removed at start. The two levels of 256
  * folders keep folders small. Never writes into a file under blobs/. */
 #include "store/backend.h"
@@ -23,6 +24,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,9 +34,15 @@
 #include <time.h>
 #include <unistd.h>
 
+enum {
+    LEVELS = 3,       /* blobs/ab/cd: folders whose entries a blob's name needs */
+    REMEMBERED = 4096 /* blobs whose names this process knows to be durable */
+};
+
 struct directory {
     struct store base;
     char *folder;
+    _Atomic uint64_t durable[REMEMBERED]; /* first digits of digests, each in the place that they say */
 };
 
 struct store_writer {
@@ -61,22 +69,15 @@ static bool keep_there(const struct directory *directory, const char *digest)
     return there;
 }
 
-static enum error_code directory_keep(struct store *store, const char *digest, struct error *e)
-{
-    return keep_there((struct directory *)store, digest)
-               ? ERROR_OK
-               : error_set(e, ERROR_NOT_FOUND, "there is no blob sha256:%s", digest);
-}
-
 static enum error_code directory_collect(struct store *store, struct store_sweep *sweep, struct error *e)
 {
     return directory_sweep(((struct directory *)store)->folder, sweep, e);
 }
 
-/* a path of ours and errno */
+/* errno; a full disk is one that the client is told about (507) */
 static enum error_code failed(const char *what, struct error *e)
 {
-    return error_set(e, ERROR_IO, "the blob store cannot %s: %s", what, strerror(errno));
+    return error_set(e, file_error(errno), "the blob store cannot %s: %s", what, strerror(errno));
 }
 
 static void directory_destroy(struct store *store)
@@ -84,6 +85,45 @@ static void directory_destroy(struct store *store)
     struct directory *directory = (struct directory *)store;
     free(directory->folder);
     free(directory);
+}
+
+static enum error_code sync_folder(const char *path, struct error *e)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int result = fd < 0 ? -1 : fsync(fd);
+    if (fd >= 0)
+        close(fd);
+    return result == 0 ? ERROR_OK : failed("make a folder durable", e);
+}
+
+/* The name of a blob that is there survives a power loss. Whoever put it there may have been killed before it
+ * synced the folders, so this is not only for new ones; once a blob and process. */
+static enum error_code keep_name(struct directory *directory, const char *digest, struct error *e)
+{
+    char first[17];
+    snprintf(first, sizeof first, "%.16s", digest);
+    uint64_t bits = strtoull(first, NULL, 16);
+    _Atomic uint64_t *place = &directory->durable[bits % REMEMBERED];
+    if (bits && atomic_load(place) == bits)
+        return ERROR_OK;
+    char *folder = blob_path(directory, digest);
+    enum error_code code = ERROR_OK;
+    for (int level = 0; code == ERROR_OK && level < LEVELS; level++) {
+        *strrchr(folder, '/') = 0;
+        code = sync_folder(folder, e);
+    }
+    free(folder);
+    if (code == ERROR_OK)
+        atomic_store(place, bits);
+    return code;
+}
+
+static enum error_code directory_keep(struct store *store, const char *digest, struct error *e)
+{
+    struct directory *directory = (struct directory *)store;
+    return keep_there(directory, digest)
+               ? keep_name(directory, digest, e)
+               : error_set(e, ERROR_NOT_FOUND, "there is no blob sha256:%s", digest);
 }
 
 enum error_code store_writer_begin(struct store *store, struct store_writer **out, struct error *e)
@@ -130,29 +170,20 @@ void store_writer_abandon(struct store_writer *writer)
     free(writer);
 }
 
-static enum error_code sync_folder(const char *path, struct error *e)
-{
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int result = fd < 0 ? -1 : fsync(fd);
-    if (fd >= 0)
-        close(fd);
-    return result == 0 ? ERROR_OK : failed("make a folder durable", e);
-}
-
 /* renames the finished temporary file into its place */
 static enum error_code publish(struct store_writer *writer, const char *digest, struct error *e)
 {
     char *path = blob_path(writer->store, digest), *folder = mem_strdup(path);
     *strrchr(folder, '/') = 0;
     enum error_code code = ERROR_OK;
-    if (fchmod(writer->fd, 0444) != 0 || fsync(writer->fd) != 0)
+    if (fchmod(writer->fd, 0400) != 0 || fsync(writer->fd) != 0)
         code = failed("make a blob durable", e);
     if (code == ERROR_OK && access(folder, F_OK) != 0)
         code = file_make_directory(folder, e);
     if (code == ERROR_OK && rename(writer->path, path) != 0)
         code = failed("put a blob into its place", e);
     if (code == ERROR_OK)
-        code = sync_folder(folder, e);
+        code = keep_name(writer->store, digest, e);
     free(folder);
     free(path);
     return code;
@@ -172,8 +203,7 @@ enum error_code store_writer_finish(struct store_writer *writer, const char *exp
                          "the bytes have the SHA-256 %s, which is not the one named", digest);
     } else {
         *existed = keep_there(writer->store, digest);
-        if (!*existed)
-            code = publish(writer, digest, e);
+        code = *existed ? keep_name(writer->store, digest, e) : publish(writer, digest, e);
     }
     store_writer_abandon(writer); /* after a rename the temporary name is gone already */
     return code;
@@ -186,7 +216,7 @@ static enum error_code directory_put(struct store *store, const void *bytes, siz
     sha256_bytes(bytes, size, raw);
     sha256_format(raw, digest);
     if (keep_there((struct directory *)store, digest))
-        return ERROR_OK;
+        return keep_name((struct directory *)store, digest, e);
     struct store_writer *writer;
     bool existed;
     enum error_code code = store_writer_begin(store, &writer, e);
@@ -277,9 +307,17 @@ enum error_code store_directory_create(const char *folder, struct store **out, s
                                              directory_open,    directory_free_share, directory_keep,
                                              directory_collect};
     char *blobs = mem_printf("%s/blobs", folder), *temporary = mem_printf("%s/tmp", folder);
+    mode_t mask = umask(077); /* for nobody else on this machine */
     enum error_code code = file_make_directory(blobs, e);
     if (code == ERROR_OK)
         code = file_make_directory(temporary, e);
+    umask(mask);
+    if (code == ERROR_OK) { /* an older service made them for all to see; another owner's stay as they are */
+        (void)!chmod(blobs, 0700);
+        (void)!chmod(temporary, 0700);
+    }
+    if (code == ERROR_OK)
+        code = sync_folder(folder, e);
     if (code == ERROR_OK) {
         remove_old_temporaries(temporary);
         struct directory *directory = mem_zalloc(1, sizeof *directory);

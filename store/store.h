@@ -30,7 +30,7 @@ void store_destroy(struct store *store);
 
 bool store_digest_valid(const char *digest);
 
-/* ERROR_IO (also no space), ERROR_UNAVAILABLE (http). Writing what is there already is cheap and changes
+/* ERROR_IO, ERROR_NO_SPACE, ERROR_UNAVAILABLE (http). Writing what is there already is cheap and changes
  * nothing. */
 enum error_code store_put(struct store *store, const void *bytes, size_t size, char digest[STORE_DIGEST_SIZE],
                           struct error *e) BASE_CHECKED;

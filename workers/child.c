@@ -1,10 +1,12 @@
 /* A worker's child: takes tasks from the socket, runs them, stores what is large, answers with what is
- * small. It never talks to Redis. A second thread reads the socket, so that a cancel reaches a running
+ * small. It is confined (base/confine.h): no files, no connections, no processes; blobs are lent to it by its
+ * slot (store/lent.h). A second thread reads the socket, so that a cancel reaches a running
  * task and the supervisor's death ends the child. */
 #include "workers/worker.h"
 
+#include "base/confine.h"
 #include "base/hash.h"
-#include "http/client.h"
+#include "store/lent.h"
 #include "workers/frame.h"
 #include "workers/internal.h"
 
@@ -192,7 +194,6 @@ static enum error_code run_task(struct child *child, const struct tasks_task *ta
 {
     void *context;
     struct tasks_result result = {0};
-    http_client_trace(queue_field(task->fields, "trace"));
     enum error_code code = context_of(child, task, &context, e);
     if (code == ERROR_OK)
         code = child->table->run(context, task, &result, e);
@@ -202,7 +203,6 @@ static enum error_code run_task(struct child *child, const struct tasks_task *ta
     if (code == ERROR_OK && result.finished)
         forget_context(child, task->job);
     tasks_result_release(&result);
-    http_client_trace(NULL); /* it was borrowed from the task's fields */
     return code;
 }
 
@@ -210,10 +210,11 @@ static void answer_error(const struct child *child, enum error_code code, const 
                          struct frame *answer)
 {
     frame_release(answer);
-    bool again = code == ERROR_IO || code == ERROR_UNAVAILABLE;
+    bool again = code == ERROR_IO || code == ERROR_NO_SPACE || code == ERROR_UNAVAILABLE;
     frame_add_text(answer, "outcome",
                    code == ERROR_CANCELLED   ? "cancelled"
                    : again                   ? "again"
+                   : code == ERROR_HOST      ? "host"  /* counts, and is tried again after a pause */
                    : code == ERROR_NOT_FOUND ? "reset" /* a blob of an earlier step is gone */
                                              : "fail");
     char *json = child->table->error_json(e);
@@ -268,29 +269,36 @@ static void limit_memory(long long bytes)
         fprintf(stderr, "toast-worker: the memory limit cannot be set: %s\n", strerror(errno));
 }
 
+/* what libraries open or ask for at their first use, before nothing can be opened any more */
+static void warm_up(const struct child *child)
+{
+    struct error none = {.code = ERROR_INTERNAL};
+    uint8_t digest[32];
+    sha256_bytes("", 0, digest);
+    if (child->table->error_json)
+        free(child->table->error_json(&none));
+}
+
 int worker_child_run(int argc, char **argv, const struct tasks_table *table)
 {
     struct child *child = mem_zalloc(1, sizeof *child);
-    struct error e;
     pthread_t reader;
-    if (argc != 6)
+    if (argc != 4 || close_range(WORKER_BLOBS + 1, ~0u, 0) != 0)
         return 2;
     signal(SIGPIPE, SIG_IGN);
-    http_client_start();
-    limit_memory(strtoll(argv[3], NULL, 10));
-    setpriority(PRIO_PROCESS, 0, atoi(argv[4]));
+    limit_memory(strtoll(argv[2], NULL, 10));
+    setpriority(PRIO_PROCESS, 0, atoi(argv[3]));
     child->table = table;
     pthread_mutex_init(&child->lock, NULL);
     pthread_cond_init(&child->arrived, NULL);
-    struct store_options store = {.cache_folder = getenv("TOAST_CACHE"),
-                                  .cache_bytes = strtoll(argv[5], NULL, 10),
-                                  .token = getenv("TOAST_WORKER_TOKEN")};
-    if (store_create(argv[2], &store, &child->store, &e) != ERROR_OK) {
-        fprintf(stderr, "toast-worker: %s\n", e.message);
+    store_lent_create(WORKER_BLOBS, &child->store);
+    warm_up(child);
+    /* no thread can be made behind the filter */
+    if (confine_files(NULL) != 0 || pthread_create(&reader, NULL, read_socket, child) != 0 ||
+        confine_calls() != 0) {
+        fprintf(stderr, "toast-worker: this kernel does not let a child be confined\n");
         return 1;
     }
-    if (pthread_create(&reader, NULL, read_socket, child) != 0)
-        return 1;
     for (;;) {
         pthread_mutex_lock(&child->lock);
         while (!child->has_task)

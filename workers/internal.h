@@ -13,7 +13,8 @@
 enum {
     WORKER_TICK_MS = 100,    /* how late a thread may notice a lost lease or SIGTERM */
     WORKER_RETRY_MS = 200,   /* until Redis, the store or a child is tried again */
-    WORKER_SOCKET = 3,       /* a child's end of the socket pair */
+    WORKER_SOCKET = 3,       /* a child's end of the socket pair that tasks go through */
+    WORKER_BLOBS = 4,        /* and of the one that blobs go through (store/lent.h) */
     WORKER_EXIT_MEMORY = 86, /* exit status of a child that came to its memory limit */
 };
 
@@ -21,22 +22,29 @@ enum {
 
 /* Its slot's thread's own, but for process_kill. */
 struct process {
-    int fd; /* our end of the socket pair; -1: no child */
+    int fd;    /* our end of the socket pair; -1: no child */
+    int blobs; /* our end of the other one */
     /* guards pid: once a child was waited for, its number may be another process's, not to be killed */
     pthread_mutex_t lock;
     pid_t pid; /* 0: there is none, or it was waited for */
     struct timespec started;
-    int short_lives; /* children in a row that ended within a second of their start */
+    int64_t oom_kills; /* host_oom_kills at its start */
+    int short_lives;   /* children in a row that ended within a second of their start */
 };
+/* Why an attempt was lost, as the queue counts it (queue_died); process_verdict_text gives its names. */
 enum process_verdict {
-    PROCESS_OUTSIDE, /* SIGKILL, SIGTERM, an exit: not the task's doing, counts for nothing */
-    PROCESS_FAULT,   /* SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS, SIGXCPU: the task's own */
-    PROCESS_MEMORY,  /* came to its memory limit */
+    PROCESS_FAULT,  /* SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS, SIGXCPU: the task's own */
+    PROCESS_LATE,   /* ended by us: over its time limit; the task's own, too */
+    PROCESS_MEMORY, /* came to its memory limit */
+    PROCESS_OOM,    /* SIGKILL while the host's out-of-memory killer struck */
+    PROCESS_KILLED, /* another signal from elsewhere */
+    PROCESS_EXIT,   /* an exit: no store, no memory to start in */
+    PROCESS_HOST,   /* it lives, but said that the host refused what it needs */
 };
+const char *process_verdict_text(enum process_verdict verdict);
 struct process_end {
     enum process_verdict verdict;
     int status; /* as waitpid gives it */
-    bool late;  /* ended by us: the task was over its time limit */
     double cpu_s;
     int64_t resident_bytes; /* at most */
 };
@@ -62,6 +70,7 @@ struct slot {
     struct process child;
     unsigned long tokens;
     struct queue *queue;
+    struct store *store; /* what its child sees of it: lend.c */
     pthread_t thread;
     atomic_bool ended;    /* the thread is done with all of this */
     pthread_mutex_t lock; /* guards member, token, lost: read by the beat */
@@ -75,6 +84,7 @@ struct supervisor {
     const struct tasks_table *table;
     char name[96], host[64];
     struct slot *slots;
+    struct store *store; /* of all slots; children are lent its blobs */
     atomic_bool stopping, stopped, draining;
     struct timespec stop_at;
 };
@@ -85,7 +95,24 @@ bool worker_leaving(const struct supervisor *supervisor);
 /* .. and the time to end tasks in is over */
 bool worker_must_leave(const struct supervisor *supervisor);
 
+/* ---- lend.c ---- */
+
+/* What the child may see while it works on a task: the blobs that the task's fields and parts name. */
+struct lend {
+    struct slot *slot;
+    const struct queue_task *task;
+    struct queue_fields parts; /* what the tasks of the step before left; owned */
+    struct timespec began;
+};
+/* the task has taken longer than --task-limit */
+bool lend_late(const struct lend *lend);
+/* Answers the message that the child's socket for blobs has. ERROR_UNAVAILABLE: the child is to be ended. */
+enum error_code lend_answer(struct lend *lend, struct error *e) BASE_CHECKED;
+
 /* ---- slot.c ---- */
+
+/* the lease of the slot's task is gone; from any thread */
+bool slot_lost(struct slot *slot);
 
 /* a slot's thread, until the worker leaves */
 void *slot_run(void *slot);

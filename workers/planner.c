@@ -1,6 +1,6 @@
 /* The planner's jobs as tasks, over planner/job.h:
  *
- *   read       module text -> program image (blob `image`), in the sandboxed reader
+ *   read       module text -> program image (blob `image`), by the sandboxed reader, which the slot starts
  *   analyse    image -> first snapshot of the search (blob `snapshot`)
  *   rollouts   snapshot, index -> delta (also the rounds of the local search: search_task does both)
  *   merge      snapshot, deltas -> next snapshot, plan.json of the best so far
@@ -22,10 +22,12 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "ir/read.h"
+#include "store/lent.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct context {
     struct api_request *request;
@@ -71,12 +73,12 @@ static enum error_code context_open(const struct tasks_task *task, void **out, s
 static enum error_code read_module(struct context *context, const struct tasks_task *task,
                                    struct ir_program *out, struct error *e)
 {
-    struct store_view text;
-    enum error_code code = store_get(task->store, context->module, &text, e);
+    int image;
+    enum error_code code = store_lent_read(task->store, context->module, &image, e);
     if (code != ERROR_OK)
         return code;
-    code = ir_read(text.bytes, text.size, NULL, out, e);
-    store_view_release(&text);
+    code = ir_read_map(image, out, e);
+    close(image);
     return code;
 }
 
@@ -298,8 +300,17 @@ static enum error_code run_emit(struct context *context, const struct tasks_task
         queue_field(task->fields, "b:network")[0] ? take_network(context, task, e) : ERROR_OK;
     if (code == ERROR_OK)
         code = open_state(context, state, e);
+    /* past the deadline: the plan that was found is the answer, without what would take time */
+    bool late = strcmp(queue_field(task->fields, "stop"), "deadline") == 0,
+         proof = context->request->planning.proof;
+    context->request->planning.proof = proof && !late;
     if (code == ERROR_OK)
         code = planner_job_finish(context->job, state, whole, &outcome, e);
+    context->request->planning.proof = proof;
+    if (code == ERROR_OK && proof && late) {
+        snprintf(outcome.report->proof_status, sizeof outcome.report->proof_status, "not_run");
+        snprintf(outcome.report->proof_reason, sizeof outcome.report->proof_reason, "deadline");
+    }
     if (code == ERROR_OK) {
         api_artifacts_create(context->request, &outcome, &artifacts);
         planner_outcome_release(&outcome);

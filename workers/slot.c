@@ -43,7 +43,7 @@ static void hold(struct slot *slot, const struct queue_task *task)
     pthread_mutex_unlock(&slot->lock);
 }
 
-static bool is_lost(struct slot *slot)
+bool slot_lost(struct slot *slot)
 {
     pthread_mutex_lock(&slot->lock);
     bool lost = slot->lost;
@@ -58,14 +58,15 @@ static void give_back(struct slot *slot, const struct queue_task *task)
         ;
 }
 
-static enum error_code send_task(struct slot *slot, const struct queue_task *task, struct error *e)
+static enum error_code send_task(struct slot *slot, struct lend *lend, struct error *e)
 {
     struct frame frame = {0};
-    struct queue_fields parts = {0};
+    const struct queue_task *task = lend->task;
     enum error_code code;
     /* results of the step before: a join reads them; for any other task there are none */
-    while (again(slot, code = queue_results(slot->queue, task->id, task->epoch, &parts, e)))
+    while (again(slot, code = queue_results(slot->queue, task->id, task->epoch, &lend->parts, e)))
         ;
+    const struct queue_fields parts = lend->parts;
     if (code != ERROR_OK)
         return code;
     frame_add_text(&frame, "op", "task");
@@ -83,7 +84,6 @@ static enum error_code send_task(struct slot *slot, const struct queue_task *tas
         frame_add(&frame, task->job.at[i].name, task->job.at[i].value, task->job.at[i].size);
     code = frame_write(slot->child.fd, &frame, e);
     frame_release(&frame);
-    queue_fields_release(&parts);
     return code;
 }
 
@@ -99,30 +99,30 @@ static void tell_stop(struct slot *slot)
     frame_release(&cancel);
 }
 
-/* until the child answers, dies, or we must leave; passes a lost lease on as a cancel */
-static enum waited wait_child(struct slot *slot, struct frame *answer)
+/* Until the child answers, dies, or we must leave; lends it blobs, and passes a lost lease on as a cancel. */
+static enum waited wait_child(struct slot *slot, struct lend *lend, struct frame *answer)
 {
-    int told_ms = -1; /* since the child was told to stop */
-    struct timespec began, now;
-    clock_gettime(CLOCK_MONOTONIC, &began);
+    struct timespec told = {0}, now; /* when the child was told to stop */
+    struct error e;
     for (;;) {
-        struct pollfd pollfd = {.fd = slot->child.fd, .events = POLLIN};
-        int ready = poll(&pollfd, 1, WORKER_TICK_MS);
-        if (ready > 0)
+        struct pollfd polled[] = {{.fd = slot->child.fd, .events = POLLIN},
+                                  {.fd = slot->child.blobs, .events = POLLIN}};
+        int ready = poll(polled, 2, WORKER_TICK_MS);
+        if (ready > 0 && polled[0].revents)
             return frame_read(slot->child.fd, answer, NULL) == ERROR_OK ? WAITED_ANSWER : WAITED_DEATH;
+        if (ready > 0 && lend_answer(lend, &e) != ERROR_OK)
+            return WAITED_DEATH;
         if (worker_must_leave(slot->supervisor))
             return WAITED_LEAVE;
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        if (slot->supervisor->options->task_limit_s &&
-            now.tv_sec - began.tv_sec > slot->supervisor->options->task_limit_s)
+        if (lend_late(lend))
             return WAITED_LATE;
-        if (told_ms >= 0)
-            told_ms += WORKER_TICK_MS;
-        if (told_ms > DEAF_MS)
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        if (told.tv_sec &&
+            (now.tv_sec - told.tv_sec) * 1000 + (now.tv_nsec - told.tv_nsec) / 1000000 > DEAF_MS)
             return WAITED_DEAF;
-        if (told_ms < 0 && is_lost(slot)) {
+        if (!told.tv_sec && slot_lost(slot)) {
             tell_stop(slot);
-            told_ms = 0;
+            told = now;
         }
     }
 }
@@ -144,35 +144,36 @@ static const char *trace_id(const struct queue_task *task)
     return id;
 }
 
-/* the child died in the middle of a task: whose fault it was decides what becomes of the task */
+/* the attempt is lost: whose doing it was decides what becomes of the task */
+static void report_lost(struct slot *slot, const struct queue_task *task, enum process_verdict verdict,
+                        const char *json)
+{
+    struct error e;
+    while (
+        again(slot, queue_died(slot->queue, task, json, process_verdict_text(verdict), random_number(), &e)))
+        ;
+}
+
+/* the child died in the middle of a task */
 static void report_death(struct slot *slot, const struct queue_task *task, const struct process_end *end)
 {
-    static const char *const names[] = {
-        [PROCESS_OUTSIDE] = "outside", [PROCESS_FAULT] = "fault", [PROCESS_MEMORY] = "memory_limit"};
-    struct error e;
-    bool fenced;
     char *how = process_end_text(end), *json = NULL;
     log_event("child_died", "task", task->member, "trace_id", trace_id(task), "how", how, "verdict",
-              names[end->verdict], NULL);
-    switch (end->verdict) {
-    case PROCESS_OUTSIDE: give_back(slot, task); break;
-    case PROCESS_FAULT:
-        json = mem_printf(
-            "{\"code\":\"internal\",\"message\":\"task %s ended its process three times, last by %s\"}",
-            task->kind, how);
-        while (again(slot, queue_died(slot->queue, task, json, random_number(), &e)))
-            ;
-        break;
-    case PROCESS_MEMORY:
+              process_verdict_text(end->verdict), NULL);
+    if (end->verdict == PROCESS_MEMORY)
         json = mem_printf(
             "{\"code\":\"%s\",\"message\":\"task %s needs more memory than the %lld MiB that this worker "
             "allows (--child-memory)\"}",
             error_code_text(ERROR_MEMORY_LIMIT), task->kind,
             (long long)(slot->supervisor->options->memory_bytes >> 20));
-        while (again(slot, queue_finish(slot->queue, task, "failed", json, "", NULL, 0, &fenced, &e)))
-            ;
-        break;
-    }
+    else if (end->verdict == PROCESS_FAULT || end->verdict == PROCESS_LATE)
+        json = mem_printf(
+            "{\"code\":\"internal\",\"message\":\"task %s ended its process three times, last by %s\"}",
+            task->kind, how);
+    else
+        json = mem_printf("{\"code\":\"%s\",\"message\":\"%s on %s\"}", error_code_text(ERROR_HOST), how,
+                          slot->supervisor->host);
+    report_lost(slot, task, end->verdict, json);
     free(json);
     free(how);
 }
@@ -229,6 +230,9 @@ static enum error_code report(struct slot *slot, const struct queue_task *task, 
                                 &fenced, e);
         } else if (strcmp(outcome, "reset") == 0) {
             code = queue_reset(slot->queue, task, queue_field(fields, "error"), e);
+        } else if (strcmp(outcome, "host") == 0) {
+            code = queue_died(slot->queue, task, queue_field(fields, "error"),
+                              process_verdict_text(PROCESS_HOST), random_number(), e);
         } else {
             /* cancelled, or the store did not answer: another slot does the task if the job still runs */
             code = queue_release(slot->queue, task, e);
@@ -237,7 +241,7 @@ static enum error_code report(struct slot *slot, const struct queue_task *task, 
     if (code == ERROR_OK && (strcmp(outcome, "finish") == 0 || strcmp(outcome, "fail") == 0))
         log_event("job_ended", "job", task->id, "trace_id", trace_id(task), "outcome",
                   fenced ? "too late" : outcome, "error", queue_field(fields, "error"), NULL);
-    if (strcmp(outcome, "again") == 0 || strcmp(outcome, "reset") == 0)
+    if (strcmp(outcome, "again") == 0 || strcmp(outcome, "reset") == 0 || strcmp(outcome, "host") == 0)
         log_event("task_again", "task", task->member, "trace_id", trace_id(task), "outcome", outcome, "error",
                   queue_field(fields, "error"), NULL);
     if (strcmp(outcome, "again") == 0)
@@ -255,36 +259,42 @@ static bool work(struct slot *slot, struct queue_task *task)
     struct queue_task next = {0};
     struct process_end end;
     bool found = false;
+    struct lend lend = {.slot = slot, .task = task};
+    clock_gettime(CLOCK_MONOTONIC, &lend.began);
     snprintf(slot->tenant, sizeof slot->tenant, "%s", queue_field(&task->job, "tenant"));
     hold(slot, task);
     if (slot->child.fd < 0)
         process_start(&slot->child, slot->supervisor->options, &slot->supervisor->stopping);
-    if (slot->child.fd < 0 || send_task(slot, task, &e) != ERROR_OK) {
+    if (slot->child.fd < 0 || send_task(slot, &lend, &e) != ERROR_OK) {
         process_end(&slot->child, true);
         give_back(slot, task);
         hold(slot, NULL);
+        queue_fields_release(&lend.parts);
         queue_task_release(task);
         return false;
     }
-    switch (wait_child(slot, &answer)) {
+    switch (wait_child(slot, &lend, &answer)) {
     case WAITED_ANSWER:
         if (report(slot, task, &answer, &next, &found, &e) != ERROR_OK)
             log_event("not_reported", "task", task->member, "reason", e.message, NULL);
         break;
     case WAITED_DEATH:
-        end = process_end(&slot->child, false);
-        report_death(slot, task, &end);
+        end = process_end(&slot->child, true); /* it may live, and send what is no frame */
+        if (worker_leaving(slot->supervisor))  /* told to go at the same time as we, perhaps */
+            give_back(slot, task);
+        else
+            report_death(slot, task, &end);
         break;
     case WAITED_LEAVE: give_back(slot, task); break;
     case WAITED_LATE:
         end = process_end(&slot->child, true);
-        end.verdict = PROCESS_FAULT;
-        end.late = true;
+        end.verdict = PROCESS_LATE;
         report_death(slot, task, &end);
         break;
     case WAITED_DEAF: process_end(&slot->child, true); break;
     }
     hold(slot, NULL);
+    queue_fields_release(&lend.parts);
     frame_release(&answer);
     queue_task_release(task);
     *task = next;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -115,11 +116,16 @@ static enum error_code prepare(struct supervisor *supervisor, struct error *e)
         snprintf(supervisor->host, sizeof supervisor->host, "unknown");
     snprintf(supervisor->name, sizeof supervisor->name, "%.40s:%d:%08x", supervisor->host, (int)getpid(),
              random);
+    struct store_options store = {.cache_folder = getenv("TOAST_CACHE"),
+                                  .cache_bytes = supervisor->options->cache_bytes,
+                                  .token = getenv("TOAST_WORKER_TOKEN")};
+    TRY(store_create(supervisor->options->store, &store, &supervisor->store, e));
     supervisor->slots = mem_zalloc((size_t)supervisor->options->threads, sizeof *supervisor->slots);
     for (int i = 0; i < supervisor->options->threads; i++) {
         supervisor->slots[i] = (struct slot){.supervisor = supervisor, .index = i};
         process_init(&supervisor->slots[i].child);
         pthread_mutex_init(&supervisor->slots[i].lock, NULL);
+        supervisor->slots[i].store = supervisor->store;
         enum error_code code = queue_create(supervisor->options->redis, &supervisor->slots[i].queue, e);
         if (code != ERROR_OK)
             return code;
@@ -153,6 +159,7 @@ int worker_run(const struct worker_options *worker_options, const struct tasks_t
     sigset_t ends;
     pthread_t beater;
     int got;
+    umask(077); /* modules and plans are for nobody else on this machine */
     if (prepare(&supervisor, &e) != ERROR_OK) {
         fprintf(stderr, "toast-worker: %s\n", e.message);
         return error_code_exit_status(e.code);
@@ -177,6 +184,7 @@ int worker_run(const struct worker_options *worker_options, const struct tasks_t
     atomic_store(&supervisor.stopped, true);
     pthread_join(beater, NULL);
     free(supervisor.slots);
+    store_destroy(supervisor.store);
     log_event("worker_stopped", "worker", supervisor.name, NULL);
     return 0;
 }

@@ -50,8 +50,8 @@ struct tasks_table {
     /* a job's state of one process, kept while it works on the job's tasks (parsed program, search ..) */
     enum error_code (*open)(const struct tasks_task *t, void **context, struct error *e);
     void (*close)(void *context);
-    /* ERROR_CANCELLED: stopping said so. ERROR_IO, ERROR_UNAVAILABLE: tried again, anywhere. Others fail the
-     * job. */
+    /* ERROR_CANCELLED: stopping said so. ERROR_IO, ERROR_UNAVAILABLE: tried again, anywhere. ERROR_HOST:
+     * that, too, after a pause, up to a cap. Others fail the job. */
     enum error_code (*run)(void *context, const struct tasks_task *t, struct tasks_result *out,
                            struct error *e);
     char *(*error_json)(const struct error *e); /* owned text for job.error */

@@ -20,7 +20,7 @@ enum { WORKER_MAX_THREADS = 256 };
  * worker_child_run when its first argument is "--child" (children are the same program). Returns an exit
  * status. */
 int worker_run(const struct worker_options *worker_options, const struct tasks_table *table);
-/* argv as worker_run made it: --child STORE MEMORY NICE CACHE; the socket is descriptor 3 */
+/* argv as worker_run made it: --child MEMORY NICE; descriptor 3 is for tasks, 4 for blobs (store/lent.h) */
 int worker_child_run(int argc, char **argv, const struct tasks_table *table);
 /* options of toast-worker, then one of the above */
 int worker_main(int argc, char **argv, const struct tasks_table *table);

@@ -68,13 +68,13 @@ int main(int argc, char **argv)
     if (size) {
         text = mmap(NULL, size, PROT_READ, MAP_SHARED, READER_TEXT_FD, 0);
         if (text == MAP_FAILED)
-            return 1;
+            return READER_HOST;
     }
     /* once before the sandbox: the first use of these libraries opens files and counts processors */
     sha256_bytes("", 0, digest);
     walk_start();
     if (sandbox_enter(memory, (unsigned)strtoul(argv[3], NULL, 10)) != 0)
-        return 1;
+        return READER_HOST;
     struct ir_builder *builder = read_text(text, size, false, &e);
     /* refused: once more with tracing on, which maps places in the written text to line and column */
     if (!builder)
@@ -82,5 +82,5 @@ int main(int argc, char **argv)
     if (!builder)
         _exit(refuse(&e));
     sha256_bytes(text, size, digest);
-    _exit(ir_builder_write(builder, digest, READER_ANSWER_FD) == 0 ? 0 : 1);
+    _exit(ir_builder_write(builder, digest, READER_ANSWER_FD) == 0 ? 0 : READER_HOST);
 }

@@ -1,13 +1,15 @@
 /* Entering the sandbox (sandbox.h): resource limits, then a watch for exhausted memory, then no new
- * privileges, then the seccomp filter, in this order, as each closes the door on what the ones
- * before need. */
+ * privileges and no files (base/confine.h), then a seccomp filter narrower than that of other children, in
+ * this order, as each closes the door on what the ones before need. */
 #include "ir/reader/sandbox.h"
 
+#include "base/confine.h"
 #include "base/sanitizer.h"
 #include "ir/reader_protocol.h"
 
 #include <seccomp.h>
 #include <signal.h>
+#include <stdint.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -20,16 +22,16 @@ static int limit(int what, size_t value)
 }
 
 /* What remains allowed: writing (to stderr and the answer), memory without PROT_EXEC, threads' waiting,
- * signals, random bytes, the clock and the exit. There is no open, no socket, no exec, and no read: the
- * text is mapped. */
+ * signals to itself, random bytes, the clock and the exit. There is no open, no socket, no exec, and no read:
+ * the text is mapped. */
 static int filter(void)
 {
     static const int allowed[] = {
-        SCMP_SYS(write),       SCMP_SYS(pwrite64),      SCMP_SYS(ftruncate),    SCMP_SYS(brk),
-        SCMP_SYS(munmap),      SCMP_SYS(mremap),        SCMP_SYS(madvise),      SCMP_SYS(futex),
-        SCMP_SYS(exit),        SCMP_SYS(exit_group),    SCMP_SYS(getrandom),    SCMP_SYS(rt_sigprocmask),
-        SCMP_SYS(gettid),      SCMP_SYS(getpid),        SCMP_SYS(tgkill),       SCMP_SYS(rt_sigreturn),
-        SCMP_SYS(sched_yield), SCMP_SYS(clock_gettime), SCMP_SYS(rt_sigaction),
+        SCMP_SYS(write),         SCMP_SYS(pwrite64),     SCMP_SYS(ftruncate),    SCMP_SYS(brk),
+        SCMP_SYS(munmap),        SCMP_SYS(mremap),       SCMP_SYS(madvise),      SCMP_SYS(futex),
+        SCMP_SYS(exit),          SCMP_SYS(exit_group),   SCMP_SYS(getrandom),    SCMP_SYS(rt_sigprocmask),
+        SCMP_SYS(gettid),        SCMP_SYS(getpid),       SCMP_SYS(rt_sigreturn), SCMP_SYS(sched_yield),
+        SCMP_SYS(clock_gettime), SCMP_SYS(rt_sigaction),
     };
     scmp_filter_ctx c = seccomp_init(SCMP_ACT_KILL_PROCESS);
     int failed = c ? 0 : -1;
@@ -41,6 +43,9 @@ static int filter(void)
     if (!failed)
         failed = seccomp_rule_add(c, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1,
                                   SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+    if (!failed) /* raise, abort: to itself only */
+        failed = seccomp_rule_add(c, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
+                                  SCMP_A0(SCMP_CMP_MASKED_EQ, UINT32_MAX, (scmp_datum_t)getpid()));
     if (!failed)
         failed = seccomp_load(c);
     seccomp_release(c);
@@ -73,19 +78,22 @@ static int watch_memory(void)
 
 int sandbox_enter(size_t memory_bytes, unsigned cpu_seconds)
 {
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody waits for the answer then */
     if (close_range(READER_ANSWER_FD + 1, ~0u, 0) != 0)
         return -1;
     if (memory_bytes && !SANITIZED && limit(RLIMIT_AS, memory_bytes) != 0)
         return -1;
-    if (limit(RLIMIT_CPU, cpu_seconds) != 0 || limit(RLIMIT_CORE, 0) != 0 || limit(RLIMIT_NPROC, 0) != 0)
+    /* SIGXCPU at the limit, SIGKILL a second later */
+    struct rlimit cpu = {cpu_seconds, cpu_seconds + 1};
+    if (setrlimit(RLIMIT_CPU, &cpu) != 0 || limit(RLIMIT_CORE, 0) != 0 || limit(RLIMIT_NPROC, 0) != 0)
         return -1;
     if (memory_bytes && limit(RLIMIT_FSIZE, memory_bytes) != 0)
+        return -1;
+    if (confine_files(NULL) != 0) /* which needs a descriptor for a moment */
         return -1;
     if (!SANITIZED && limit(RLIMIT_NOFILE, READER_ANSWER_FD + 1) != 0)
         return -1;
     if (watch_memory() != 0)
-        return -1;
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return -1;
     return SANITIZED ? 0 : filter(); /* the sanitizers' runtimes open files */
 }

@@ -1,7 +1,8 @@
 /* Bodies as they arrive: modules go through gunzip and SHA-256 straight into the store; submissions are
  * kept in memory (JSON) or in an unlinked file (multipart), which the kernel removes when the exchange
- * ends. Never more than the route's limit is kept, and what is inside a body is never looked at beyond its
- * first two bytes. */
+ * ends. What goes to a disk is gathered in pieces (body_add, on the connection's thread) and written by
+ * another thread (body_write, through offload.c). Never more than the route's limit is kept, and what is
+ * inside a body is never looked at beyond its first two bytes. */
 #include "server/http/headers.h"
 #include "server/http/http.h"
 #include "server/http/request.h"
@@ -11,6 +12,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
+
+/* What a large body has in memory: its next piece, which may be one read of the library beyond it, as the
+ * vector grows. */
+enum { PIECE = 256 << 10, LARGE_MEMORY = 2 * PIECE };
 
 static enum error_code sink(void *user, const void *bytes, size_t size, struct error *e)
 {
@@ -57,9 +62,13 @@ static enum error_code begin_submit(struct exchange *exchange, struct error *e)
     if (exchange->gzip)
         return error_set(e, ERROR_MEDIA_TYPE, "compress the module part, not the multipart body");
     body->limit = (size_t)LIMIT_MODULE + LIMIT_JSON + (16 << 10);
+    enum error_code code = budget_reach(exchange, LARGE_MEMORY, e);
+    if (code != ERROR_OK)
+        return code;
     body->fd = open_spool(exchange->server->spool);
-    return body->fd >= 0 ? ERROR_OK
-                         : error_set(e, ERROR_IO, "no temporary file can be made: %s", strerror(errno));
+    return body->fd >= 0
+               ? ERROR_OK
+               : error_set(e, file_error(errno), "no temporary file can be made: %s", strerror(errno));
 }
 
 static enum error_code admit(struct exchange *exchange, struct error *e)
@@ -90,14 +99,18 @@ enum error_code body_begin(struct exchange *exchange, struct error *e)
             return code;
         if (!length && !chunked)
             return error_set(e, ERROR_LENGTH, "send Content-Length or Transfer-Encoding: chunked");
-        code = store_writer_begin(exchange->server->store, &body->writer, e);
+        code = budget_reach(exchange, LARGE_MEMORY, e);
+        if (code == ERROR_OK)
+            code = store_writer_begin(exchange->server->store, &body->writer, e);
         break;
     case BODY_SUBMIT:
         code = begin_submit(exchange, e);
         if (code == ERROR_OK)
             code = admit(exchange, e);
         break;
-    case BODY_SMALL: body->limit = LIMIT_JSON; break;
+    case BODY_SMALL:
+        body->limit = exchange->route->access == ACCESS_PUBLIC ? LIMIT_PUBLIC : LIMIT_JSON;
+        break;
     }
     if (code == ERROR_OK && (announced < 0 || (size_t)announced > body->limit))
         return error_set(e, ERROR_TOO_LARGE, "the body may have at most %zu bytes here", body->limit);
@@ -128,8 +141,7 @@ static enum error_code add_spooled(struct body *body, const char *bytes, size_t 
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return error_set(e, errno == ENOSPC ? ERROR_NO_SPACE : ERROR_IO, "the body cannot be kept: %s",
-                             strerror(errno));
+            return error_set(e, file_error(errno), "the body cannot be kept: %s", strerror(errno));
         bytes += n;
         size -= (size_t)n;
     }
@@ -159,12 +171,36 @@ void body_add(struct exchange *exchange, const char *bytes, size_t size)
     enum error_code code = ERROR_OK;
     if (body->received > body->limit)
         code = error_set(e, ERROR_TOO_LARGE, "the body may have at most %zu bytes here", body->limit);
-    else if (body->writer)
-        code = name_gzip(add_stored(exchange, bytes, size, e), NULL, e);
-    else if (body->fd >= 0)
-        code = add_spooled(body, bytes, size, e);
-    else
+    else if (!body->writer && body->fd < 0) /* with what it becomes when it is unpacked or read */
+        code = budget_reach(exchange, 2 * body->received, e);
+    if (code == ERROR_OK)
         text_add_n(&body->memory, bytes, size);
+    else
+        exchange->close = true;
+}
+
+bool body_full(const struct body *body)
+{
+    return (body->writer || body->fd >= 0) && body->memory.size >= PIECE;
+}
+
+bool body_large(const struct body *body)
+{
+    return body->received >= PIECE;
+}
+
+void body_write(struct exchange *exchange)
+{
+    struct body *body = &exchange->body;
+    struct error *e = &body->error;
+    enum error_code code = ERROR_OK;
+    if ((!body->writer && body->fd < 0) || !body->memory.size || e->code != ERROR_OK)
+        return;
+    if (body->writer)
+        code = name_gzip(add_stored(exchange, body->memory.at, body->memory.size, e), NULL, e);
+    else
+        code = add_spooled(body, body->memory.at, body->memory.size, e);
+    body->memory.size = 0;
     if (code != ERROR_OK)
         exchange->close = true;
 }

@@ -17,8 +17,8 @@ struct server;
 struct body {
     enum body_kind kind;
     size_t received, limit; /* bytes as sent */
-    struct text memory;
-    int fd; /* multipart: the file; -1 otherwise */
+    struct text memory;     /* a small body; or the piece of a large one that a thread will write next */
+    int fd;                 /* multipart: the file; -1 otherwise */
     struct store_writer *writer;
     struct inflater *inflater; /* NULL: not compressed */
     bool looked;               /* the first bytes were looked at */
@@ -31,8 +31,15 @@ struct body {
  * ERROR_MALFORMED: a body where none belongs, a bad boundary; ERROR_LENGTH: neither a length nor chunks;
  * ERROR_MEDIA_TYPE; ERROR_TOO_LARGE: announced so; ERROR_NO_SPACE: the disk is short; ERROR_IO; admit's. */
 enum error_code body_begin(struct exchange *exchange, struct error *e) BASE_CHECKED;
-/* The next bytes. Errors stay in x->body.error: too large, damaged gzip, a full disk. */
+/* The next bytes, kept in memory. Errors stay in x->body.error: too large, no memory left in the budget. */
 void body_add(struct exchange *exchange, const char *bytes, size_t size);
+/* A piece of a large body is in memory, and it is time for body_write. */
+bool body_full(const struct body *body);
+/* Writes (and hashes, and unpacks) what body_add has kept of a large body; may wait for a disk. Errors
+ * stay in x->body.error: damaged gzip, a full disk. */
+void body_write(struct exchange *exchange);
+/* more of it was received than a small request has */
+bool body_large(const struct body *body);
 void body_release(struct body *body);
 /* BODY_MODULE, BODY_PROBLEM, BODY_BLOB: ends the stream. expected: the digest there must be, or NULL.
  * ERROR_INVALID_GZIP, ERROR_INVALID_MODULE, ERROR_INVALID_REQUEST: empty; ERROR_MALFORMED: another digest. */

@@ -49,12 +49,18 @@ struct exchange {
     char key_id[QUEUE_KEY_ID_SIZE]; /* "" when no key was used */
     char csrf[65]; /* the caller is a browser's session: what its writes must carry; else "" */
     bool begun, replied, close, gzip;
-    char trace[56];     /* W3C traceparent of what this request causes */
-    char sunset[32];    /* for the header of that name (RFC 8594); "" none */
-    size_t reply_bytes; /* of the reply's body, for the log */
-    size_t range_size;  /* bytes of the whole whose Range was refused */
-    bool streaming;     /* the reply lasts as long as its job */
-    bool waiting;       /* suspended; again() follows */
+    char trace[56];        /* W3C traceparent of what this request causes */
+    char sunset[32];       /* for the header of that name (RFC 8594); "" none */
+    size_t reply_bytes;    /* of the reply's body, for the log */
+    size_t range_size;     /* bytes of the whole whose Range was refused */
+    bool streaming;        /* the reply lasts as long as its job */
+    bool waiting;          /* suspended; again() follows */
+    atomic_int holds;      /* who must be done before the suspended connection goes on (offload.c) */
+    atomic_bool offloaded; /* a thread of offload.c has it: its reply is kept for the connection's thread */
+    bool handled;          /* its handler has run on such a thread */
+    struct MHD_Response *kept; /* owned; what that thread replied */
+    size_t held;               /* bytes of the server's budget (budget.c) */
+    bool health;               /* it came to the listener for health */
     void (*again)(struct exchange *x);
     struct errand *errand; /* hooks->begin makes it, hooks->end ends it */
     struct body body;
@@ -81,9 +87,13 @@ struct server {
     const struct http_hooks *hooks;
     const char *redis; /* address, checked at start; borrowed */
     bool log_requests; /* a line of JSON for every request */
+    unsigned connections_per_address;
+    size_t budget;      /* bytes that bodies and replies may take in memory, all together */
+    atomic_size_t held; /* of these */
     struct store *store;
-    char *spool; /* folder of unlinked files */
-    struct MHD_Daemon *daemon;
+    char *spool;                        /* folder of unlinked files */
+    struct MHD_Daemon *daemon, *health; /* health: NULL without a listener of its own */
+    struct offload *offload;
     pthread_mutex_t pool_lock;
     VEC(struct queue *) pool; /* idle connections to Redis */
     atomic_bool draining;     /* replies say Connection: close */
@@ -98,12 +108,33 @@ struct server {
 };
 
 /* ---- serve.c ---- */
-/* Starts the daemon on a listening socket (taken). server has its routes, hooks, store, metrics and watch.
- * ERROR_INTERNAL: the library would not start. */
-enum error_code serve_start(struct server *server, int fd, struct error *e) BASE_CHECKED;
+/* Starts the daemon on a listening socket (taken). server has its routes, hooks, store, metrics, watch and
+ * offload. health_fd: a second socket (taken), on which only /livez, /readyz and /metrics are, for everybody
+ * and on threads of its own; -1: none. ERROR_INTERNAL: the library would not start. */
+enum error_code serve_start(struct server *server, int fd, int health_fd, struct error *e) BASE_CHECKED;
 
 /* sleeps for ms, or until s->stopped is set: at most 0.1 server longer */
 void serve_pause(const struct server *server, int ms);
+
+/* ---- offload.c: threads that may wait for a disk, so that those of the connections never do ---- */
+struct offload *offload_create(void);
+/* what is queued is done, then the threads end; offload_add says false from then on */
+void offload_end(struct offload *offload);
+void offload_destroy(struct offload *offload); /* NULL is fine */
+/* Suspends the exchange and has `work` done by a thread, after which the connection goes on; replies are
+ * kept until then. Nobody else may touch the exchange meanwhile. large: it may take seconds (bytes of a large
+ * body). false: the server is ending, and nothing was done. */
+bool offload_add(struct offload *offload, struct exchange *x, bool large, void (*work)(struct exchange *x));
+/* Each suspend needs its resume, after which the exchange may be gone; on the exchange's own thread or one of
+ * offload.c's. The connection goes on after the last one. */
+void exchange_suspend(struct exchange *x);
+void exchange_resume(struct exchange *x);
+
+/* ---- budget.c: one budget for what all exchanges have in memory ---- */
+/* The exchange needs `bytes` in all from now on. ERROR_UNAVAILABLE: there are none left; it has what it
+ * had. */
+enum error_code budget_reach(struct exchange *x, size_t bytes, struct error *e) BASE_CHECKED;
+void budget_release(struct exchange *x);
 
 /* ---- listen.c ---- */
 /* A socket that listens on "ADDRESS:PORT" or "[ADDRESS]:PORT"; *port: the one it got; *loopback: only this

@@ -7,6 +7,7 @@
  * written to the socket at once because the library would write the head of some of its refusals twice,
  * and the connection is closed. Where the library is bound otherwise its HTML comes back, which
  * test_bad_input.py would tell. */
+#include "server/http/raw.h"
 #include "server/http/reply.h"
 
 #include "api/bodies.h"
@@ -78,7 +79,7 @@ void refusal_send(int fd, const struct error *e, const char *request_id)
     ssize_t n = send(fd, text.at, text.size, MSG_DONTWAIT | MSG_NOSIGNAL);
     shutdown(fd, SHUT_WR);
     for (size_t taken = 0; n > 0 && taken < UNREAD_MAX; taken += (size_t)n)
-        n = recv(fd, waste, sizeof waste, MSG_DONTWAIT);
+        n = raw_receive(fd, waste, sizeof waste, MSG_DONTWAIT);
     text_release(&text);
     free(body);
 }

@@ -10,6 +10,9 @@
 
 #include <unistd.h>
 
+/* A reply up to this is sent whatever else is in memory: /livez, refusals; 64 MiB of all connections. */
+enum { SMALL_REPLY = 16 << 10 };
+
 /* headers that a refusal must have, as JSON and as a page: Retry-After, Allow */
 static void add_remedy(const struct exchange *exchange, int status, bool retry, struct MHD_Response *response)
 {
@@ -45,13 +48,35 @@ void reply_response(struct exchange *exchange, int status, struct MHD_Response *
         MHD_add_response_header(response, "Connection", "close");
     exchange->status = status;
     exchange->replied = true;
-    refusal_pass(exchange->connection, (unsigned)status, response);
+    exchange->kept = response;
+    if (!exchange->offloaded)
+        reply_kept(exchange);
+}
+
+void reply_kept(struct exchange *exchange)
+{
+    struct MHD_Response *response = exchange->kept;
+    exchange->kept = NULL;
+    refusal_pass(exchange->connection, (unsigned)exchange->status, response);
     MHD_destroy_response(response);
+}
+
+bool reply_room(struct exchange *exchange, size_t size)
+{
+    struct error e;
+    if (size <= SMALL_REPLY || budget_reach(exchange, exchange->held + size, &e) == ERROR_OK)
+        return true;
+    reply_problem(exchange, &e);
+    return false;
 }
 
 void reply_json(struct exchange *exchange, int status, struct text *json, const struct header *extra,
                 size_t count)
 {
+    if (!reply_room(exchange, json->size)) {
+        text_release(json);
+        return;
+    }
     struct MHD_Response *response =
         MHD_create_response_from_buffer(json->size, json->at, MHD_RESPMEM_MUST_FREE);
     exchange->reply_bytes = json->size;
@@ -120,6 +145,8 @@ void reply_bytes(struct exchange *exchange, const char *media_type, const void *
     sha256_format(raw, hex);
     snprintf(etag, sizeof etag, "\"%s\"", hex);
     if (reply_not_modified(exchange, etag, caching))
+        return;
+    if (!reply_room(exchange, size))
         return;
     struct header extra[] = {{"ETag", etag}, {"Cache-Control", caching}};
     exchange->reply_bytes = size;

@@ -33,4 +33,10 @@ enum MHD_Result refusal_pass(struct MHD_Connection *connection, unsigned status,
  * of it. request_id may be NULL. */
 void refusal_send(int fd, const struct error *e, const char *request_id);
 
+/* Queues what a thread of offload.c has replied; on the connection's thread. */
+void reply_kept(struct exchange *exchange);
+/* Takes `size` bytes for a reply's body from the budget. false: there are none, and a problem is the
+ * reply. */
+bool reply_room(struct exchange *exchange, size_t size);
+
 #endif

@@ -129,6 +129,13 @@ static enum error_code check_encoding(struct exchange *exchange, const struct he
     return ERROR_OK;
 }
 
+/* what the listener for health has */
+static bool of_health(const char *pattern)
+{
+    return strcmp(pattern, "/livez") == 0 || strcmp(pattern, "/readyz") == 0 ||
+           strcmp(pattern, "/metrics") == 0;
+}
+
 enum error_code request_check(struct exchange *exchange, const char *method, const char *version,
                               struct error *e)
 {
@@ -149,7 +156,7 @@ enum error_code request_check(struct exchange *exchange, const char *method, con
         exchange->route = known; /* for Allow */
         return error_set(e, ERROR_METHOD, "this method is not allowed here; see the Allow header");
     }
-    if (!exchange->route)
+    if (!exchange->route || (exchange->health && !of_health(exchange->route->pattern)))
         return error_set(e, ERROR_NOT_FOUND, "there is nothing at this path; see /openapi.json");
     return ERROR_OK;
 }

@@ -2,6 +2,10 @@
  * byte a second holds a connection for ever. Twice a second every connection is looked at:
  *   - the first request line must be here 10 s after the connection, headers 10 s after the request line;
  *   - a body must come at 8 KiB/s or better, after 10 s;
+ *   - a body must be here after an hour, whatever its size;
+ *   - a reply must be taken at 8 KiB/s or better, after 10 s, without a pause of 20 s, within an hour;
+ * only time
+ *     in which bytes of it wait for the client counts, so that streams and long polls may be silent;
  *   - between requests a connection may idle for 60 s;
  *   - a client that has gone in the middle of a request is noticed within two seconds. (The library waits for
  *     edges: an end that comes together with the last bytes is one that it does not see.)
@@ -11,15 +15,21 @@
 #include "server/http/watch.h"
 #include "server/http/reply.h"
 
+#include "server/http/raw.h"
+
+#include <linux/sockios.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { HEADERS_S = 10, BODY_S = 10, BODY_BYTES_PER_S = 8 << 10, IDLE_S = 60 };
+enum { HEADERS_S = 10, BODY_S = 10, BODY_BYTES_PER_S = 8 << 10, IDLE_S = 60, WHOLE_S = 3600 };
+enum { REPLY_S = 10, REPLY_BYTES_PER_S = 8 << 10, REPLY_PAUSE_S = 20 };
 /* A client that has closed counts as gone after GONE_LOOKS in a row: its last bytes may still be handled. */
 enum { LOOKS_A_S = 2, GONE_LOOKS = 3 };
-enum phase { FRESH, HEADERS, BODY, REPLYING, IDLE };
+enum phase { FRESH, HEADERS, BODY, WORKING, REPLYING, IDLE };
 
 struct watched {
     struct watched *next, **place;
@@ -29,7 +39,10 @@ struct watched {
     enum phase phase;
     time_t since;
     size_t received;
-    int ended; /* looks in a row that found the client closed and no bytes */
+    time_t worked_at;               /* WORKING: since when */
+    unsigned long long acked, from; /* bytes that the client has taken: at the last look, before this reply */
+    int behind, paused;             /* looks with bytes waiting for it; those in a row without one taken */
+    int ended;                      /* looks in a row that found the client closed and no bytes */
     bool shut;
 };
 
@@ -49,15 +62,43 @@ static time_t now_s(void)
     return when.tv_sec;
 }
 
-static bool late(const struct watched *watched, time_t now)
+/* bytes that the client has taken since the connection began; 0 where the kernel does not say */
+static unsigned long long taken_by(int fd)
+{
+    struct tcp_info info = {0};
+    socklen_t size = sizeof info;
+    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0)
+        return 0;
+    return info.tcpi_bytes_acked;
+}
+
+/* the reply's bytes wait for a client that does not take them */
+static bool slow_reader(struct watched *watched)
+{
+    int waiting = 0;
+    if (ioctl(watched->fd, SIOCOUTQ, &waiting) != 0 || waiting == 0) {
+        watched->paused = 0;
+        return false;
+    }
+    unsigned long long acked = taken_by(watched->fd);
+    watched->behind++;
+    watched->paused = acked == watched->acked ? watched->paused + 1 : 0;
+    watched->acked = acked;
+    int seconds = watched->behind / LOOKS_A_S;
+    return watched->paused > REPLY_PAUSE_S * LOOKS_A_S || seconds > WHOLE_S ||
+           (unsigned long long)seconds > REPLY_S + (acked - watched->from) / REPLY_BYTES_PER_S;
+}
+
+static bool late(struct watched *watched, time_t now)
 {
     time_t passed = now - watched->since;
     switch (watched->phase) {
     case FRESH:
     case HEADERS: return passed > HEADERS_S;
-    case BODY: return passed > BODY_S + (time_t)(watched->received / BODY_BYTES_PER_S);
+    case BODY: return passed > BODY_S + (time_t)(watched->received / BODY_BYTES_PER_S) || passed > WHOLE_S;
+    case WORKING: return false;
     case IDLE: return passed > IDLE_S;
-    case REPLYING: return false;
+    case REPLYING: return slow_reader(watched);
     }
     return false;
 }
@@ -67,7 +108,7 @@ static bool gone(struct watched *watched)
 {
     char byte;
     bool waits = watched->phase == FRESH || watched->phase == HEADERS || watched->phase == BODY;
-    bool end = waits && recv(watched->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+    bool end = waits && raw_receive(watched->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
     watched->ended = end ? watched->ended + 1 : 0;
     return watched->ended >= GONE_LOOKS;
 }
@@ -76,7 +117,9 @@ static void shut(struct watched *watched)
 {
     struct error e;
     error_set(&e, ERROR_TIMEOUT, "the request came too slowly");
-    if (watched->phase != IDLE && !watched->ended)
+    if (watched->phase == REPLYING) /* what waits for the client is dropped, not kept by the kernel */
+        setsockopt(watched->fd, SOL_SOCKET, SO_LINGER, &(struct linger){.l_onoff = 1}, sizeof(struct linger));
+    else if (watched->phase != IDLE && !watched->ended)
         refusal_send(watched->fd, &e, NULL);
     shutdown(watched->fd, SHUT_RDWR);
     watched->shut = true;
@@ -135,7 +178,9 @@ void watch_connection(void *user, struct MHD_Connection *connection, void **cont
         watch->list = watched;
         watch->started++;
         *context = watched;
+        raw_begin(watched->fd, connection);
     } else if (watched) {
+        raw_end(watched->fd);
         *watched->place = watched->next;
         if (watched->next)
             watched->next->place = watched->place;
@@ -171,8 +216,16 @@ static void enter(struct watched *watched, enum phase phase, size_t received)
     if (!watched)
         return;
     pthread_mutex_lock(&watched->watch->lock);
-    if (watched->phase != phase)
+    if (watched->phase == WORKING && phase == BODY) /* that was our time */
+        watched->since += now_s() - watched->worked_at;
+    else if (phase == WORKING)
+        watched->worked_at = now_s();
+    else if (watched->phase != phase)
         watched->since = now_s();
+    if (phase == REPLYING && watched->phase != phase) {
+        watched->from = watched->acked = taken_by(watched->fd);
+        watched->behind = watched->paused = 0;
+    }
     watched->phase = phase;
     watched->received = received;
     watched->ended = 0;
@@ -199,6 +252,12 @@ struct server *watch_server(const struct watched *watched)
 void watch_body(struct watched *watched, size_t received)
 {
     enter(watched, BODY, received);
+}
+
+void watch_work(struct watched *watched)
+{
+    if (watched)
+        enter(watched, WORKING, watched->received);
 }
 
 void watch_reply(struct watched *watched)

@@ -13,6 +13,7 @@ void watch_connection(void *user, struct MHD_Connection *connection, void **cont
 void watch_headers(struct watched *watched, struct exchange *exchange); /* a request line came */
 void watch_body(struct watched *watched,
                 size_t received);          /* headers are complete; bytes of the body so far */
+void watch_work(struct watched *watched);  /* a thread writes what came; the time is not the client's */
 void watch_reply(struct watched *watched); /* everything is here */
 void watch_idle(struct watched *watched);  /* the exchange is over */
 struct exchange *watch_exchange(const struct watched *watched); /* under way on this connection, or NULL */

@@ -3,7 +3,7 @@
 #include "server/resources/accept.h"
 
 struct waiting {
-    struct MHD_Connection *connection;
+    struct exchange *exchange;
     struct queue_accepting *item;
 };
 
@@ -43,7 +43,7 @@ static void *run(void *user)
             items[i] = taken[i].item;
         queue_accept_many(queue, items, count);
         for (size_t i = 0; i < count; i++) /* the item may be gone as soon as its connection goes on */
-            MHD_resume_connection(taken[i].connection);
+            exchange_resume(taken[i].exchange);
     }
     pool_give(acceptor->server, queue);
     return NULL;
@@ -87,8 +87,8 @@ bool acceptor_add(struct acceptor *acceptor, struct exchange *exchange, struct q
     bool good = !acceptor->ended;
     if (good) {
         exchange->waiting = true;
-        MHD_suspend_connection(exchange->connection); /* before the thread can see it */
-        VEC_PUSH(&acceptor->queue, ((struct waiting){exchange->connection, item}));
+        exchange_suspend(exchange); /* before the thread can see it */
+        VEC_PUSH(&acceptor->queue, ((struct waiting){exchange, item}));
         pthread_cond_signal(&acceptor->some);
     }
     pthread_mutex_unlock(&acceptor->lock);

@@ -92,7 +92,10 @@ static void wake(struct watcher *watcher)
 {
     if (watcher->suspended) {
         watcher->suspended = false;
-        MHD_resume_connection(watcher->connection);
+        if (watcher->exchange)
+            exchange_resume(watcher->exchange);
+        else
+            MHD_resume_connection(watcher->connection);
     }
 }
 
@@ -465,7 +468,7 @@ bool follow_wait(struct follow *follow, struct exchange *exchange, const struct 
         watcher->exchange = exchange;
         watcher->suspended = true;
         watcher->due = now_s() + seconds + 1; /* whole seconds: rather later than early */
-        MHD_suspend_connection(exchange->connection);
+        exchange_suspend(exchange);
         insert(follow, watcher);
     }
     pthread_mutex_unlock(&follow->lock);

@@ -126,6 +126,20 @@ static void write_counters(struct text *text, const struct queue_fields *n)
                 (double)strtoll(queue_field(n, "queue_age_ms"), NULL, 10) * 1e-3);
 }
 
+/* each reason from the first scrape on, at 0, as those above */
+static void write_deaths(struct text *text, const struct queue_fields *n)
+{
+    static const char *const reasons[] = {"fault",  "time_limit", "memory_limit", "oom",
+                                          "killed", "exit",       "host",         "lease"};
+    metrics_head(text, "toast_task_deaths_total", "counter", "Attempts at tasks that were lost, by reason");
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "deaths:%s", reasons[i]);
+        const char *value = queue_field(n, name);
+        text_printf(text, "toast_task_deaths_total{reason=\"%s\"} %s\n", reasons[i], value[0] ? value : "0");
+    }
+}
+
 /* task_ms:<kind> and task_timed:<kind>: from claim to result, waiting for the worker's report included */
 static void write_task_times(struct text *text, const struct queue_fields *n)
 {
@@ -165,8 +179,10 @@ void handle_metrics(struct exchange *exchange)
                         kind, result + 1, n.at[i].value);
     }
     write_task_times(&text, &n);
-    if (reached) /* else unknown, which is not 0 */
+    if (reached) { /* else unknown, which is not 0 */
         write_counters(&text, &n);
+        write_deaths(&text, &n);
+    }
     metrics_head(&text, "toast_redis_reconnects_total", "counter",
                  "Connections to Redis that this server made anew");
     text_printf(&text, "toast_redis_reconnects_total %lu\n", queue_reconnects_total());

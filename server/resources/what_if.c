@@ -6,6 +6,7 @@
 #include "api/what_if.h"
 #include "base/log.h"
 #include "queue/images.h"
+#include "server/resources/shares.h"
 #include "server/resources/what_if_child.h"
 
 #include <errno.h>
@@ -16,11 +17,13 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
     THREADS_MAX = 8,         /* children at a time; each may take a processor for RUN_S */
-    WAITING_MAX = 256,       /* requests; further ones are told to come again */
+    WAITING_MAX = 256,       /* requests; further ones of tenants that have one are told to come again */
+    WAITING_ALL = 1024,      /* the same for everybody */
     WAITING_PER_TENANT = 32, /* an eighth of them: one tenant leaves room for others */
     RUN_S = 120,             /* then a child is killed */
     ASIDE_FD = 32            /* descriptors from here on are above WHAT_IF_DESCRIPTORS */
@@ -37,6 +40,7 @@ struct work {
     size_t plan_size;
     struct what_if_result *result;
     pid_t child;                                                   /* 0: none */
+    long long charged_us;                                          /* of the tenant's share */
     void (*run)(struct server *, void *, struct what_if_result *); /* NULL: a child prices */
     void *user;
 };
@@ -45,7 +49,8 @@ struct what_if_pool {
     struct server *server;
     pthread_mutex_t lock;
     pthread_cond_t some;
-    struct work *first, **last, *running[THREADS_MAX];
+    struct work *first, **last, *running[THREADS_MAX]; /* first: in the order of arrival */
+    struct shares shares;                              /* whose turn it is */
     int waiting, thread_count;
     bool ended, stop;
     pthread_t threads[THREADS_MAX];
@@ -87,13 +92,14 @@ static int memory_file(const char *name, const void *bytes, size_t size)
     return fd;
 }
 
-/* the module's image when this build made one, else its text */
-static enum error_code open_module(struct server *server, const char *module, bool reread,
+/* The module's image when this build made one for this tenant, else its text: an image that somebody
+ * else's request has left would tell by its time that somebody else has the module. */
+static enum error_code open_module(struct server *server, const char *tenant, const char *module, bool reread,
                                    struct child *child, struct error *e)
 {
     char image[STORE_DIGEST_SIZE] = "";
     struct queue *queue = pool_take(server);
-    enum error_code code = reread ? ERROR_OK : queue_image_find(queue, module, api_build(), image, e);
+    enum error_code code = reread ? ERROR_OK : queue_image_find(queue, tenant, module, api_build(), image, e);
     pool_give(server, queue);
     if (code != ERROR_OK)
         return code;
@@ -114,7 +120,7 @@ static enum error_code prepare(struct server *server, const struct work *work, b
     *child = (struct child){.alive = -1};
     for (int i = 0; i < WHAT_IF_DESCRIPTORS; i++)
         child->fd[i] = -1;
-    enum error_code code = open_module(server, work->module, reread, child, e);
+    enum error_code code = open_module(server, work->tenant, work->module, reread, child, e);
     if (code != ERROR_OK)
         return code;
     if (pipe2(alive, O_CLOEXEC) != 0)
@@ -142,9 +148,9 @@ static void child_release(struct child *child)
 
 static int spawn(struct child *child, const char *module, pid_t *pid)
 {
-    extern char **environ;
     char name[] = "toast-server", mode[] = "--what-if", memory[32], digest[STORE_DIGEST_SIZE];
     char text[] = "text", image[] = "image";
+    char locale[] = "LC_ALL=C", *environment[] = {locale, NULL}; /* nothing of ours: tokens stand there */
     char *argv[] = {name, mode, child->is_image ? image : text, memory, digest, NULL};
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -166,7 +172,7 @@ static int spawn(struct child *child, const char *module, pid_t *pid)
         moved[i] = fcntl(child->fd[i], F_DUPFD_CLOEXEC, ASIDE_FD);
         posix_spawn_file_actions_adddup2(&actions, moved[i], i);
     }
-    int failed = posix_spawn(pid, "/proc/self/exe", &actions, &attributes, argv, environ);
+    int failed = posix_spawn(pid, "/proc/self/exe", &actions, &attributes, argv, environment);
     for (int i = WHAT_IF_REQUEST; i < WHAT_IF_DESCRIPTORS; i++)
         if (moved[i] >= 0)
             close(moved[i]);
@@ -240,14 +246,15 @@ static enum error_code read_answer(const struct child *child, int status, char *
 }
 
 /* the image that the child made: for the next one. Failure costs only time. */
-static void keep_image(struct server *server, const struct child *child, const char *module)
+static void keep_image(struct server *server, const struct child *child, const struct work *work)
 {
+    const char *module = work->module;
     char digest[STORE_DIGEST_SIZE];
     size_t size = 0;
     char *image = child->is_image ? NULL : read_all(child->fd[WHAT_IF_IMAGE], 0, &size);
     if (image && size && store_put(server->store, image, size, digest, NULL) == ERROR_OK) {
         struct queue *queue = pool_take(server);
-        if (queue_image_keep(queue, module, api_build(), digest, NULL) != ERROR_OK)
+        if (queue_image_keep(queue, work->tenant, module, api_build(), digest, NULL) != ERROR_OK)
             log_event("image_not_kept", "module", module, NULL);
         pool_give(server, queue);
     }
@@ -278,7 +285,7 @@ static enum error_code run_child(struct what_if_pool *what_if_pool, struct work 
         *no_image = in_time && WIFEXITED(status) && WEXITSTATUS(status) == WHAT_IF_NO_IMAGE;
         code = in_time ? read_answer(&child, status, &work->result->json, e)
                        : error_set(e, ERROR_RESOURCE, "pricing this module takes more than %d s", RUN_S);
-        keep_image(what_if_pool->server, &child, work->module);
+        keep_image(what_if_pool->server, &child, work);
     }
     child_release(&child);
     return code;
@@ -309,7 +316,32 @@ static void finish(struct work *work)
     struct exchange *exchange = work->exchange;
     exchange->errand->what_if = work->result;
     work_free(work);
-    MHD_resume_connection(exchange->connection);
+    exchange_resume(exchange);
+}
+
+static long long now_us(void)
+{
+    struct timespec when;
+    clock_gettime(CLOCK_MONOTONIC, &when);
+    return when.tv_sec * 1000000LL + when.tv_nsec / 1000;
+}
+
+/* under the lock: the oldest work of the tenant whose turn it is; NULL: none waits */
+static struct work *take(struct what_if_pool *what_if_pool)
+{
+    const char *tenant = shares_next(&what_if_pool->shares);
+    struct work **slot = &what_if_pool->first;
+    if (!tenant)
+        return NULL;
+    while (strcmp((*slot)->tenant, tenant) != 0)
+        slot = &(*slot)->next;
+    struct work *work = *slot;
+    *slot = work->next;
+    if (!work->next)
+        what_if_pool->last = slot;
+    what_if_pool->waiting--;
+    work->charged_us = shares_charge(&what_if_pool->shares, tenant);
+    return work;
 }
 
 static void *run(void *user)
@@ -318,15 +350,12 @@ static void *run(void *user)
     pthread_mutex_lock(&what_if_pool->lock);
     int own = what_if_pool->thread_count++;
     while (!what_if_pool->stop) {
-        struct work *work = what_if_pool->first;
+        struct work *work = take(what_if_pool);
         if (!work) {
             pthread_cond_wait(&what_if_pool->some, &what_if_pool->lock);
             continue;
         }
-        what_if_pool->first = work->next;
-        if (!what_if_pool->first)
-            what_if_pool->last = &what_if_pool->first;
-        what_if_pool->waiting--;
+        long long began_us = now_us();
         what_if_pool->running[own] = work;
         bool ended = what_if_pool->ended;
         pthread_mutex_unlock(&what_if_pool->lock);
@@ -341,6 +370,7 @@ static void *run(void *user)
             work->result->error = e;
         pthread_mutex_lock(&what_if_pool->lock);
         what_if_pool->running[own] = NULL;
+        shares_done(&what_if_pool->shares, work->tenant, work->charged_us, now_us() - began_us);
         pthread_mutex_unlock(&what_if_pool->lock);
         finish(work);
         pthread_mutex_lock(&what_if_pool->lock);
@@ -382,6 +412,7 @@ void what_if_destroy(struct what_if_pool *what_if_pool)
     for (int i = 0; i < THREADS_MAX; i++)
         if (what_if_pool->threads[i])
             pthread_join(what_if_pool->threads[i], NULL);
+    shares_release(&what_if_pool->shares);
     pthread_cond_destroy(&what_if_pool->some);
     pthread_mutex_destroy(&what_if_pool->lock);
     free(what_if_pool);
@@ -392,18 +423,20 @@ static enum error_code enqueue(struct exchange *exchange, struct work *work, voi
                                struct error *e)
 {
     struct what_if_pool *what_if_pool = exchange->server->resources->what_ifs;
-    int own = 0;
     work->exchange = exchange;
     work->result = mem_zalloc(1, sizeof *work->result);
     snprintf(work->tenant, sizeof work->tenant, "%s", exchange->tenant);
     pthread_mutex_lock(&what_if_pool->lock);
+    int own = 0;
     for (const struct work *at = what_if_pool->first; at; at = at->next)
         own += strcmp(at->tenant, exchange->tenant) == 0;
-    bool full = what_if_pool->ended || what_if_pool->waiting >= WAITING_MAX || own >= WAITING_PER_TENANT;
+    bool full = what_if_pool->ended || own >= WAITING_PER_TENANT ||
+                what_if_pool->waiting >= (own ? WAITING_MAX : WAITING_ALL);
     if (!full) {
+        shares_wait(&what_if_pool->shares, exchange->tenant);
         exchange->again = again;
         exchange->waiting = true;
-        MHD_suspend_connection(exchange->connection);
+        exchange_suspend(exchange);
         *what_if_pool->last = work;
         what_if_pool->last = &work->next;
         what_if_pool->waiting++;

@@ -1,8 +1,10 @@
-/* The child that prices one request (what_if.h). It has the descriptors it needs and nothing else: it opens
- * no file and no connection. */
+/* The child that prices one request (what_if.h). It has the descriptors it needs and nothing else, and
+ * is confined (base/confine.h) before it looks at any of them. */
 #include "server/resources/what_if.h"
 
 #include "api/what_if.h"
+#include "base/confine.h"
+#include "base/hash.h"
 #include "base/sanitizer.h"
 #include "ir/read.h"
 #include "server/resources/what_if_child.h"
@@ -48,21 +50,35 @@ static bool write_all(int fd, const void *bytes, size_t size)
     return true;
 }
 
+/* No module has been looked at before this: the reader, where there is one, is started first. */
+static void confine(void)
+{
+    uint8_t digest[32];
+    sha256_bytes("", 0, digest); /* the first use of a library opens files */
+    if (confine_files(NULL) != 0 || confine_calls() != 0)
+        _exit(WHAT_IF_BROKEN);
+}
+
 static enum error_code price(bool is_image, const char *digest, char **json, struct error *e)
 {
     const char *request, *plan, *module;
     size_t request_size, plan_size, module_size;
     struct api_what_if *what_if = NULL;
     struct ir_program image = {0};
+    int file = -1;
     if (!map_fd(WHAT_IF_REQUEST, &request, &request_size) || !map_fd(WHAT_IF_PLAN, &plan, &plan_size) ||
         !map_fd(WHAT_IF_MODULE, &module, &module_size))
         return error_set(e, ERROR_RESOURCE, "no memory for this request");
-    enum error_code code = api_what_if_parse_forwarded(request ? request : "", request_size, plan, plan_size,
-                                                       digest, &what_if, e);
+    enum error_code code =
+        is_image ? ERROR_OK : ir_read_file(module ? module : "", module_size, NULL, &file, e);
+    confine();
+    if (code == ERROR_OK)
+        code = api_what_if_parse_forwarded(request ? request : "", request_size, plan, plan_size, digest,
+                                           &what_if, e);
     if (code == ERROR_OK && is_image && ir_image_open(module, module_size, &image, e) != ERROR_OK)
         _exit(WHAT_IF_NO_IMAGE);
     if (code == ERROR_OK && !is_image)
-        code = ir_read(module ? module : "", module_size, NULL, &image, e);
+        code = ir_read_map(file, &image, e);
     if (code == ERROR_OK && !is_image && !write_all(WHAT_IF_IMAGE, image.image, image.image_size))
         code = error_set(e, ERROR_RESOURCE, "no memory for the module's image");
     return code == ERROR_OK ? api_what_if_run(what_if, &image, json, e) : code;
@@ -88,6 +104,7 @@ int what_if_child(int argc, char **argv)
     mallopt(M_MMAP_THRESHOLD, 32 << 20);
     mallopt(M_TRIM_THRESHOLD, INT_MAX);
     mallopt(M_TOP_PAD, 16 << 20);
+    close_range(WHAT_IF_DESCRIPTORS, ~0u, 0);
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     limit(RLIMIT_CORE, 0);
     if (!SANITIZED)

@@ -114,7 +114,9 @@ static void collect_curve(const struct ui_job *j, struct curve *other_curve)
     for (size_t i = 0; i < look_count(baselines); i++) {
         const struct look *look = look_item(baselines, i);
         double cost = look_number(look_get(look, "cost"));
-        bool expert = strcmp(look_text(look_get(look, "name")), "cfn") != 0; /* other planners race as well */
+        const char *name = look_text(look_get(look, "name"));
+        bool expert =
+            strcmp(name, "cfn") != 0 && strcmp(name, "segments") != 0; /* other planners race as well */
         if (!expert || (other_curve->expert > 0 && cost >= least))
             continue;
         least = cost;

@@ -93,6 +93,8 @@ static void send_page(struct exchange *exchange, int status, const char *at, siz
                              {"Referrer-Policy", "same-origin"},
                              {"Cache-Control", "no-store"},
                              {"Vary", "Cookie"}};
+    if (status < 400 && !reply_room(exchange, size)) /* a refusal is never refused */
+        return;
     struct MHD_Response *response =
         MHD_create_response_from_buffer(size, (void *)(uintptr_t)at, MHD_RESPMEM_MUST_COPY);
     reply_response(exchange, status, response, "text/html; charset=utf-8", extra, 4);

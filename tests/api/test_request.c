@@ -62,7 +62,6 @@ static const struct {
     {"{" BASE ", \"budget\": {\"minutes\": 5}}", ERROR_INVALID_REQUEST, "/budget/minutes"},
     {"{" BASE ", \"parallelism\": 257}", ERROR_INVALID_REQUEST, "/parallelism"},
     {"{" BASE ", \"planner\": \"oracle\"}", ERROR_INVALID_REQUEST, "/planner"},
-    {"{" BASE ", \"planner\": \"segments\"}", ERROR_NOT_AVAILABLE, "/planner"},
     {"{" BASE ", \"objective\": \"pareto\"}", ERROR_NOT_AVAILABLE, "/objective"},
     {"{" BASE ", \"outputs\": [\"plan\", \"picture\"]}", ERROR_INVALID_REQUEST, "/outputs/1"},
     {"{" BASE ", \"constraints\": [{\"dims\": []}]}", ERROR_INVALID_CONSTRAINT, "/constraints/0"},

@@ -118,6 +118,7 @@ TEST_RULE(merging, CFN_RULE_MERGE)
 TEST_RULE(elimination, CFN_RULE_ELIMINATE)
 TEST_RULE(dominance, CFN_RULE_DOMINATE)
 TEST_RULE(memory, CFN_RULE_MEMORY)
+TEST_RULE(times, CFN_RULE_MEMORY | CFN_RULE_IMPLY)
 TEST_RULE(together, CFN_RULE_ALL)
 
 static void separation(void **state)
@@ -134,9 +135,10 @@ static void finite_reading(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(consistency), cmocka_unit_test(assignment), cmocka_unit_test(merging),
-        cmocka_unit_test(elimination), cmocka_unit_test(dominance),  cmocka_unit_test(memory),
-        cmocka_unit_test(separation),  cmocka_unit_test(together),   cmocka_unit_test(finite_reading),
+        cmocka_unit_test(consistency),    cmocka_unit_test(assignment), cmocka_unit_test(merging),
+        cmocka_unit_test(elimination),    cmocka_unit_test(dominance),  cmocka_unit_test(memory),
+        cmocka_unit_test(times),          cmocka_unit_test(separation), cmocka_unit_test(together),
+        cmocka_unit_test(finite_reading),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -191,9 +191,50 @@ static void the_best_outlives_its_session(void **state)
     assert_true(better > 2);
 }
 
+/* bytes that differ from this build's by the number in their magic alone */
+static void earlier_builds_are_named(void **state)
+{
+    static const struct random_shape shape = {60, 8, 140, 0.02, 0.0, 0.05, 1000, 0, 1};
+    struct rng rng = {support_seed(71)};
+    struct cfn_problem problem;
+    struct cfn_session session;
+    struct text text = {0}, part = {0};
+    struct error e;
+    (void)state;
+    random_problem(&rng, &shape, &problem);
+    for (half_way(&problem, 2, &session); session.over; half_way(&problem, 2, &session)) {
+        cfn_session_release(&session); /* too easy: another one */
+        cfn_problem_release(&problem);
+        random_problem(&rng, &shape, &problem);
+    }
+    cfn_saved_write(&session.search, &text);
+    cfn_saved_write_worker(&session.search.worker[0], &part);
+    ASSERT_OK(cfn_saved_read(text.at, text.size, &session.search, &e), &e);
+    ASSERT_OK(cfn_saved_read_worker(part.at, part.size, &session.search.worker[0], &e), &e);
+    assert_memory_equal(text.at, "cfs3", 4);
+    for (char digit = '1'; digit < '3'; digit++) {
+        text.at[3] = digit;
+        assert_int_equal(cfn_saved_read(text.at, text.size, &session.search, &e), ERROR_INVALID_REQUEST);
+        assert_non_null(strstr(e.message, "earlier build"));
+    }
+    part.at[3] = '1';
+    assert_int_equal(cfn_saved_read_worker(part.at, part.size, &session.search.worker[0], &e),
+                     ERROR_INVALID_REQUEST);
+    assert_non_null(strstr(e.message, "earlier build"));
+    part.at[3] = '9';
+    assert_int_equal(cfn_saved_read_worker(part.at, part.size, &session.search.worker[0], &e),
+                     ERROR_INVALID_REQUEST);
+    assert_null(strstr(e.message, "earlier build"));
+    text_release(&text);
+    text_release(&part);
+    cfn_session_release(&session);
+    cfn_problem_release(&problem);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(apart_is_the_same),
+                                       cmocka_unit_test(earlier_builds_are_named),
                                        cmocka_unit_test(the_best_outlives_its_session)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,7 +50,6 @@ CASES = [
     ('pin on an unknown axis', None, MESH + ['--pin', 'arg0=pipeline,-'], 2, ['axis']),
     ('pin that does not divide', mlp.replace('256', '254'), MESH + ['--pin', 'arg0=data,-'], 2, ['254']),
     ('pin with an axis twice', None, MESH + ['--pin', 'arg0=data,data'], 2, ['arg0', 'twice']),
-    ('planner of a later version', None, MESH + ['--planner', 'segments'], 2, ['not available']),
     ('unknown planner', None, MESH + ['--planner', 'oracle'], 2, ['mcts']),
     ('unknown output', None, MESH + ['--outputs', 'picture'], 2, ['report']),
     ('unknown option', None, MESH + ['--fast'], 2, ['--fast', '--help']),

@@ -12,7 +12,7 @@ if not os.path.exists(module):
 failures = []
 # a device so slow that sharding the small model pays
 request = {'mesh': {'axes': [{'name': 'data', 'size': 4}, {'name': 'model', 'size': 2}]},
-           'device': {'base': 'a100-40', 'flops': {'tf32': 100000000000, 'f32': 100000000000}, 'memory_bytes_per_s': 20000000000},
+           'device': {'base': 'a100-40', 'backend': 'xla_cpu', 'flops': {'tf32': 100000000000, 'f32': 100000000000}, 'memory_bytes_per_s': 20000000000},
            'planner': 'cfn', 'budget': {'rollouts': 20}, 'seed': 3}
 
 

@@ -64,7 +64,7 @@ static void session_equals_full_recomputation(void **state)
                                               subject.machine.memory_limit_bytes);
             assert_true(cost.c == expected.c && cost.over_steps == expected.over_steps);
             assert_true(fresh.step_ps == fresh.compute_ps + fresh.exposed_ps);
-            assert_true(fresh.exposed_ps == fresh.communication_ps); /* overlap 0 */
+            assert_true(fresh.exposed_ps <= fresh.communication_ps);
             assert_true(fresh.critical_path_ps <= fresh.step_ps && fresh.matmul_ps <= fresh.compute_ps);
             assert_true(fresh.peak_bytes >= fresh.argument_bytes + fresh.output_bytes - fresh.alias_bytes);
         }
@@ -98,8 +98,8 @@ static void replicated_is_the_unsharded_module(void **state)
     assert_true(fsdp.step_ps * 10 < price->step_ps);
     assert_true(fsdp.peak_bytes * 10 < price->peak_bytes);
     assert_in_range(fsdp.argument_bytes, price->argument_bytes / 16, price->argument_bytes / 16 + 1000000);
-    /* nearly all of the matmuls' FLOPs divide by sixteen */
-    assert_in_range(fsdp.matmul_ps, price->matmul_ps / 16, price->matmul_ps / 16 + price->matmul_ps / 1000);
+    /* nearly all of the matmuls' FLOPs divide by sixteen; their weights are read whole on every device */
+    assert_in_range(fsdp.matmul_ps, price->matmul_ps / 16, price->matmul_ps / 16 * 5 / 4);
     plan_release(&plan);
     subject_close(&subject);
 }
@@ -168,6 +168,11 @@ static void orders_mean_the_same(void **state)
         char *path = mem_printf("%s%s", SUPPORT_MODELS, models[m]);
         open_model(&subject, path, "data=4,model=2");
         free(path);
+        /* what a compiler combines and which kernels it joins depends on the order: here they stay apart */
+        struct cost_backend apart = *subject.machine.backend;
+        apart.combine_bytes = 0;
+        apart.fusion &= (uint16_t)~COST_FUSE_SIBLINGS;
+        subject.machine.backend = &apart;
         struct plan plan;
         struct error e;
         uint32_t offered;
@@ -186,7 +191,7 @@ static void orders_mean_the_same(void **state)
                 struct price_scratch *scratch = NULL;
                 ASSERT_OK(spmd_walk(subject.context, &plan, evaluator_options(subject.evaluator), &local, &e),
                           &e);
-                price_reorder(&local, &scratch, (enum cost_order)order);
+                price_reorder(&local, &subject.machine, &scratch, (enum cost_order)order);
                 ASSERT_OK(spmd_local_check(&local, &e), &e);
                 struct cost_machine as_they_stand = subject.machine;
                 as_they_stand.order = COST_ORDER_PROGRAM;
@@ -194,7 +199,10 @@ static void orders_mean_the_same(void **state)
                 /* what was priced without putting the steps in that order */
                 if (order == COST_ORDER_DEPTH_FIRST)
                     assert_int_equal(other.peak_bytes, program.depth_first_peak_bytes);
-                assert_int_equal(other.compute_ps, program.compute_ps);
+                assert_int_equal(other.matmul_ps, program.matmul_ps);
+                /* which kernels run as one depends on the order */
+                if (!(subject.machine.backend->fusion & COST_FUSE_SIBLINGS))
+                    assert_int_equal(other.compute_ps, program.compute_ps);
                 assert_int_equal(other.communication_ps, program.communication_ps);
                 assert_int_equal(other.argument_bytes, program.argument_bytes);
                 assert_true(other.peak_bytes >= other.argument_bytes);

@@ -1,4 +1,4 @@
-"""Many small jobs under kill -9 of workers, their children, the server and Redis.
+"""Many small jobs under kill -9 of workers, their children, readers, the server and Redis.
 
 The schedule (whom, when, how long away) is a function of the seed alone; which instruction of which process it hits is not.
 What must hold does not depend on that."""
@@ -13,7 +13,7 @@ import time
 import faults
 import harness
 
-VICTIMS = ("worker", "worker", "child", "child", "server", "redis")
+VICTIMS = ("worker", "worker", "child", "child", "reader", "reader", "reader", "server", "redis")
 
 
 def schedule(seed):
@@ -34,6 +34,23 @@ def children(pid):
         if int(fields[1]) == pid and fields[0] != "Z":
             found.append(int(status.parent.name))
     return sorted(found)
+
+
+def family(pid, name=""):
+    """pid's descendants of this name, nearest first; all of them without one"""
+    found, next_ones = [], [pid]
+    while next_ones:
+        next_ones = [child for parent in next_ones for child in children(parent)]
+        found += next_ones
+    return [child for child in found if not name or command(child) == name]
+
+
+def command(pid):
+    """name of the program that the process runs; "" when it is gone"""
+    try:
+        return pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""
 
 
 class Killer:
@@ -60,10 +77,21 @@ class Killer:
         service = self.service
         if victim == "child":
             worker = service.workers[int(which * len(service.workers))]
-            family = children(worker.pid)
-            if not family:
+            slots = [pid for pid in children(worker.pid) if command(pid) == "toast-worker"]
+            if not slots:
                 return
-            os.kill(family[int(which * 1000) % len(family)], signal.SIGKILL)
+            os.kill(slots[int(which * 1000) % len(slots)], signal.SIGKILL)
+        elif victim == "reader":   # it lives for a tenth of a second: the next one that is seen
+            worker, until, found = service.workers[int(which * len(service.workers))], time.monotonic() + 2, []
+            while not found and time.monotonic() < until and not self.stop.is_set():
+                found = [pid for child in [worker.pid, *children(worker.pid)] for pid in children(child)
+                         if command(pid) == "toast-read"]
+            if not found:
+                return
+            try:
+                os.kill(found[0], signal.SIGKILL)
+            except ProcessLookupError:
+                return
         elif victim == "worker":
             at = int(which * len(service.workers))
             worker = service.workers[at]

@@ -9,9 +9,9 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BIN = pathlib.Path(os.environ.get("TOAST_BIN", ROOT / "build/release/bin"))
-# generate_layers.py is for whoever has JAX; its options are read before JAX is looked for
+# generate_layers.py and referee_models.py are for whoever has JAX; options are read before JAX is looked for
 programs = [BIN / f"bench_{source.stem}" for source in sorted((ROOT / "bench").glob("*.c"))]
-programs += sorted((ROOT / "bench").glob("*.py")) + [ROOT / "bench/all"]
+programs += sorted((ROOT / "bench").glob("*.py")) + [ROOT / "bench/all", ROOT / "bench/referee"]
 problems = []
 for program in programs:
     asked = subprocess.run([program, "--help"], capture_output=True, text=True, timeout=20)

@@ -163,7 +163,7 @@ static void test_pauses(void **state)
         for (int death = 1; death <= 2; death++) {
             claim(fixture, "w", &task);
             long long before = now_ms(fixture);
-            ASSERT_OK(queue_died(fixture->queue, &task, "{}", random[death - 1][high], &e), &e);
+            ASSERT_OK(queue_died(fixture->queue, &task, "{}", "fault", random[death - 1][high], &e), &e);
             long long pause = lease_end(fixture, task.member) - before;
             long long expected = !high ? 1000 : death == 1 ? 4000 : 16000;
             assert_in_range(pause, expected - 50, expected + 2000);
@@ -176,6 +176,49 @@ static void test_pauses(void **state)
         claim(fixture, "w", &task); /* a third attempt, which lives */
         queue_task_release(&task);
     }
+}
+
+/* What hosts do to a task counts towards a cap of its own, leases that run out with it: after a dozen the job
+ * is dead and says by what. The pauses double from a second to a minute. */
+static void test_host_deaths(void **state)
+{
+    struct fixture *fixture = *state;
+    enum { CAP = 12 };
+    char id[QUEUE_ID_SIZE];
+    struct queue_task task;
+    struct queue_fields job;
+    struct error e;
+    submit(fixture, id);
+    for (int death = 1; death <= CAP; death++) {
+        ASSERT_OK(queue_job(fixture->queue, id, &job, &e), &e);
+        assert_true(strcmp(queue_field(&job, "state"), "dead") != 0);
+        queue_fields_release(&job);
+        claim(fixture, "w", &task);
+        const char *expire[] = {"ZADD", "{t}:lease", "XX", "1", task.member};
+        ASSERT_OK(queue_reap(fixture->queue, &e), &e); /* the first after a silence only extends */
+        if (death != 3) {                              /* the third time its worker is gone */
+            long long before = now_ms(fixture), pause = 500LL << death;
+            ASSERT_OK(queue_died(fixture->queue, &task, "{\"message\":\"signal \\\"9\\\"\"}",
+                                 death == 1 ? "host" : "oom", 0xffff, &e),
+                      &e);
+            if (death < CAP)
+                assert_in_range(lease_end(fixture, task.member) - before,
+                                (pause < 60000 ? pause : 60000) - 50, (pause < 60000 ? pause : 60000) + 2000);
+        }
+        raw(fixture, 5, expire);
+        ASSERT_OK(queue_reap(fixture->queue, &e), &e);
+        queue_task_release(&task);
+    }
+    ASSERT_OK(queue_job(fixture->queue, id, &job, &e), &e);
+    assert_string_equal(queue_field(&job, "state"), "dead");
+    assert_non_null(strstr(queue_field(&job, "error"), "\"code\":\"host_fault\""));
+    assert_non_null(strstr(queue_field(&job, "error"), "lost 12 attempts (oom 10, host 1, lease 1)"));
+    assert_non_null(strstr(queue_field(&job, "error"), "signal \\\"9\\\""));
+    queue_fields_release(&job);
+    ASSERT_OK(queue_counters(fixture->queue, &job, &e), &e);
+    assert_int_equal(queue_number(&job, "deaths:oom"), 10);
+    assert_int_equal(queue_number(&job, "deaths:lease"), 1);
+    queue_fields_release(&job);
 }
 
 static void test_start_over(void **state)
@@ -256,6 +299,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_stragglers, setup, teardown),
         cmocka_unit_test_setup_teardown(test_helper_leaves, setup, teardown),
         cmocka_unit_test_setup_teardown(test_pauses, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_host_deaths, setup, teardown),
         cmocka_unit_test_setup_teardown(test_start_over, setup, teardown),
         cmocka_unit_test_setup_teardown(test_drain, setup, teardown),
         cmocka_unit_test_setup_teardown(test_clock_set_back, setup, teardown),

@@ -29,14 +29,14 @@ def plan(module, out, *arguments):
 
 def check_report(r):
     price = 'step_ps peak_bytes fits cost'
-    members(r, 'format summary baselines collectives proof time memory decisions choices conflicts search bound warnings if_nothing_fits '
+    members(r, 'format summary baselines collectives proof time memory decisions choices conflicts search bound segments warnings if_nothing_fits '
                'provenance', 'report.json')
     members(r['summary'], price + ' memory_limit_bytes found_by', 'summary')
     check(len(r['baselines']) > 1 and len(r['collectives']) > 0, 'there are baselines and collectives')
     for b in r['baselines']:
         members(b, price + ' name', 'baseline')
     for c in r['collectives']:
-        members(c, 'kind axes bytes count time_ps algorithm location decision because members member_bytes', 'collective')
+        members(c, 'kind axes bytes count time_ps exposed_ps algorithm location decision because members member_bytes', 'collective')
         check(len(c['member_bytes']) == c['members'] and sum(c['member_bytes']) == c['bytes'], f'members of a collective: {c}')
     members(r['proof'], 'status reason max_error', 'proof')
     time = r['time']

@@ -127,6 +127,29 @@ ROWS = [
      400, "malformed_request", None),
     ("chunk", "trailers of 100 kB", head(b"POST /v1/modules", b"Host: localhost", b"Transfer-Encoding: chunked") + b"3\r\nabc\r\n0\r\nX: "
      + b"a" * 100000 + b"\r\n\r\n", 431, "headers_too_large", None),
+    ("header", "NUL in a value", head(b"GET /livez", b"Host: localhost", b"X: a\0b", b"Connection: close"), 400, "malformed_request", None),
+    ("header", "NUL at the end of a value", head(b"GET /livez", b"Host: localhost", b"X: a\0", b"Connection: close"), 400, "malformed_request", None),
+    ("header", "NUL at the start of a value", head(b"GET /livez", b"Host: localhost", b"X: \0a", b"Connection: close"), 400, "malformed_request", None),
+    ("header", "two NUL in a value", head(b"GET /livez", b"Host: localhost", b"X: a\0\0b", b"Connection: close"), 400, "malformed_request", None),
+    ("header", "NUL in the last value", head(b"GET /livez", b"Host: localhost", b"Connection: close", b"Y: y\0\0"), 400, "malformed_request", None),
+    ("header", "NUL in a credential", head(b"GET /v1/jobs", b"Host: localhost", b"Authorization: Bearer a\0b"), 400, "malformed_request", None),
+    ("header", "NUL in the length", head(b"POST /v1/modules", b"Host: localhost", b"Content-Length: 4\0") + b"abcd", 400, "malformed_request", None),
+    ("chunk", "line feed alone after the size", head(b"POST /v1/modules", b"Host: localhost", b"Transfer-Encoding: chunked", b"Connection: close")
+     + b"3\nabc\r\n0\r\n\r\n", 400, "malformed_request", None),
+    ("chunk", "line feed alone after the bytes", head(b"POST /v1/modules", b"Host: localhost", b"Transfer-Encoding: chunked", b"Connection: close")
+     + b"3\r\nabc\n0\r\n\r\n", 400, "malformed_request", None),
+    ("chunk", "line feed alone after the last size", head(b"POST /v1/modules", b"Host: localhost", b"Transfer-Encoding: chunked", b"Connection: close")
+     + b"3\r\nabc\r\n0\n\r\n", 400, "malformed_request", None),
+    ("chunk", "line feed alone at the end", head(b"POST /v1/modules", b"Host: localhost", b"Transfer-Encoding: chunked", b"Connection: close")
+     + b"3\r\nabc\r\n0\r\n\n", 400, "malformed_request", None),
+    ("chunk", "line feed alone after a trailer", head(b"POST /v1/modules", b"Host: localhost", b"Transfer-Encoding: chunked", b"Connection: close")
+     + b"3\r\nabc\r\n0\r\nX: y\n\r\n", 400, "malformed_request", None),
+    ("chunk", "NUL in a trailer", head(b"POST /v1/modules", b"Host: localhost", b"Transfer-Encoding: chunked", b"Connection: close")
+     + b"3\r\nabc\r\n0\r\nX: \0\r\n\r\n", 400, "malformed_request", None),
+    ("chunk", "line feed alone after an extension", head(b"POST /v1/modules", b"Host: localhost", b"Transfer-Encoding: chunked", b"Connection: close")
+     + b"3;x\nabc\r\n0\r\n\r\n", 400, "malformed_request", None),
+    ("chunk", "nothing but line feeds", head(b"POST /v1/modules", b"Host: localhost", b"Transfer-Encoding: chunked", b"Connection: close")
+     + b"3\nabc\n0\n\n", 400, "malformed_request", None),
     ("length", "a list", head(b"POST /v1/modules", b"Host: localhost", b"Content-Length: 4, 4") + b"abcd", 400, "malformed_request", None),
     ("length", "hexadecimal", head(b"POST /v1/modules", b"Host: localhost", b"Content-Length: 0x4") + b"abcd", 400, "malformed_request", None),
     ("length", "2^63", head(b"POST /v1/modules", b"Host: localhost", b"Content-Length: 9223372036854775808"), 413, "too_large", None),
@@ -366,7 +389,7 @@ ROWS = [
     ("profiles", "asked for by a job, not there", job(REQUEST.replace(
         b'"a100-40"', b'{"base":"a100-40","profile":"none"}') + b"}"), 422, "invalid_request", "/device/profile"),
     ("session", "a number for a key", post("/ui/session", b'{"key":1}', JSON + CLOSE), 422, "invalid_request", "/key"),
-    ("session", "key of 100 kB", post("/ui/session", b'{"key":"' + b"a" * 100000 + b'"}', JSON + CLOSE), 401, "unauthorized", None),
+    ("session", "key of 100 kB", post("/ui/session", b'{"key":"' + b"a" * 100000 + b'"}', JSON + CLOSE), 413, "too_large", None),
     ("session", "from another site", post("/ui/session", b'{"key":"x"}', JSON + CLOSE + b"Origin: http://evil\r\n"), 403, "forbidden",
      None),
     ("session", "a write from another site", job(REQUEST + b"}", JSON + b"Origin: http://evil\r\n"), 403, "forbidden", None),

@@ -373,7 +373,7 @@ def test_sessions():
         key, other = keys(service, "add", "--tenant", "apples"), keys(service, "add", "--tenant", "bananas")
         settled(service, key, other)
         as_json, as_form = {"Content-Type": "application/json"}, {"Content-Type": "application/x-www-form-urlencoded"}
-        for wrong in ("", "x", "a" * 1000000, key[:-1], "\u00e9" * 40):
+        for wrong in ("", "x", "a" * 3000, key[:-1], "\u00e9" * 40):
             answer, headers, _ = service.request("POST", "/ui/session", json.dumps({"key": wrong}), as_json)
             assert answer == 401 and "set-cookie" not in headers, wrong[:20]
         assert service.request("POST", "/ui/session", b"", {})[0] == 401

@@ -5,7 +5,7 @@
 
 The modules of tests/verify/steps are JAX's: train steps of one linear layer under four optimizers; the gradient of attention with a bias
 of the keys, which no loss depends on; a sum over what its mean was taken from."""
-import io, json, os, pathlib, struct, subprocess, sys, tempfile, zipfile
+import json, os, pathlib, struct, subprocess, sys, tempfile, zipfile
 
 toast = os.path.join(os.environ['TOAST_BIN'], 'toast')
 steps = pathlib.Path(os.environ['TOAST_SOURCE']) / 'tests/verify/steps'

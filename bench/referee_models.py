@@ -1,0 +1,263 @@
+#!/usr/bin/env python3
+"""The train steps that bench/referee holds the price against: four layers each, at widths that fill a GPU.
+
+Every one is loss, gradients and Adam (bfloat16 parameters, float32 moments, everything donated), as JAX prints it. They
+differ in what a price can get wrong: normalisation, biases, gated or plain feed-forward, grouped heads, tied embeddings,
+experts with routed tokens, convolutions. Sizes are arguments of the family; no weights are made, only shapes.
+
+Never a benchmark by itself: bench/referee asks for them by name.
+
+Example:
+    .venv/bin/python bench/referee_models.py models llama gpt      (needs JAX; without names: all)"""
+import argparse
+import functools
+import pathlib
+
+SETS = {
+    # name: (family, sizes)
+    "gemma": ("gemma", {"width": 2048, "hidden": 16384, "heads": 8, "head": 256, "vocabulary": 256128, "batch": 32, "length": 2048}),
+    "gpt": ("gpt", {"width": 2560, "hidden": 10240, "heads": 32, "head": 80, "vocabulary": 50304, "batch": 64, "length": 1024}),
+    "encoder": ("gpt", {"width": 2048, "hidden": 8192, "heads": 16, "head": 128, "vocabulary": 32768, "batch": 64, "length": 1024,
+                        "causal": False}),
+    "llama": ("llama", {"width": 4096, "hidden": 14336, "heads": 32, "groups": 8, "head": 128, "vocabulary": 32768, "batch": 16,
+                        "length": 2048}),
+    "wide": ("llama", {"width": 8192, "hidden": 22016, "heads": 64, "groups": 8, "head": 128, "vocabulary": 32768, "batch": 16,
+                       "length": 2048}),
+    "vit": ("vit", {"width": 1536, "hidden": 6144, "heads": 16, "head": 96, "patches": 576, "pixels": 588, "classes": 1024,
+                    "batch": 256}),
+    "experts": ("experts", {"width": 2048, "hidden": 4096, "heads": 16, "head": 128, "experts": 16, "vocabulary": 32768, "batch": 32,
+                            "length": 1024}),
+    "mixer": ("mixer", {"width": 2048, "hidden": 8192, "tokens": 1024, "mixing": 4096, "pixels": 768, "classes": 1024, "batch": 256}),
+}
+
+
+def family(name, layers):
+    """loss function and parameter shapes of a family; JAX is imported here, so that the list needs none"""
+    import jax
+    import jax.numpy as jnp
+
+    bf16, f32 = jnp.bfloat16, jnp.float32
+    einsum = jnp.einsum
+
+    def rms(x, gain):
+        wide = x.astype(f32)
+        scale = jax.lax.rsqrt(jnp.mean(wide * wide, -1, keepdims=True) + 1e-6)
+        return (wide * scale).astype(bf16) * (1 + gain)
+
+    def layer_norm(x, gain, bias):
+        wide = x.astype(f32)
+        centred = wide - jnp.mean(wide, -1, keepdims=True)
+        scale = jax.lax.rsqrt(jnp.mean(centred * centred, -1, keepdims=True) + 1e-5)
+        return (centred * scale).astype(bf16) * gain + bias
+
+    def rotate(x):
+        """rotary positions on [batch, length, heads, head]"""
+        half = x.shape[-1] // 2
+        angle = jnp.arange(x.shape[1], dtype=f32)[:, None] * (1e4 ** (-jnp.arange(half, dtype=f32) / half))[None]
+        sine, cosine = jnp.sin(angle)[:, None], jnp.cos(angle)[:, None]
+        low, high = jnp.split(x.astype(f32), 2, -1)
+        return jnp.concatenate([low * cosine - high * sine, high * cosine + low * sine], -1).astype(bf16)
+
+    def attend(q, k, v, causal, wide):
+        """q [batch, length, heads, head]; k, v alike; softmax in float32 where `wide`"""
+        scores = einsum("bshk,bthk->bhst", q, k) * (q.shape[-1] ** -0.5)
+        scores = scores.astype(f32) if wide else scores
+        if causal:
+            scores = jnp.where(jnp.tril(jnp.ones(scores.shape[-2:], bool)), scores, jnp.asarray(-1e9, scores.dtype))
+        return einsum("bhst,bthk->bshk", jax.nn.softmax(scores).astype(bf16), v)
+
+    def cross_entropy(logits, targets):
+        logits = logits.astype(f32)
+        return jnp.mean(jax.nn.logsumexp(logits, -1) - jnp.take_along_axis(logits, targets[..., None], -1)[..., 0])
+
+    def names(count):
+        return [f"layer_{i:02}" for i in range(count)]
+
+    def gemma(z):
+        layer = {"ln1": (z["width"],), "wq": (z["width"], z["heads"], z["head"]), "wk": (z["width"], z["head"]),
+                 "wv": (z["width"], z["head"]), "wo": (z["heads"], z["head"], z["width"]), "ln2": (z["width"],),
+                 "gate": (z["width"], z["hidden"]), "up": (z["width"], z["hidden"]), "down": (z["hidden"], z["width"])}
+
+        def loss(p, tokens):
+            x = p["embed"][tokens[:, :-1]]
+            for n in names(layers):
+                w = p[n]
+                h = rms(x, w["ln1"])
+                q = rotate(einsum("bsd,dhk->bshk", h, w["wq"]))
+                k = rotate((h @ w["wk"])[:, :, None])
+                scores = einsum("bshk,btk->bhst", q, k[:, :, 0]) * (z["head"] ** -0.5)
+                mask = jnp.tril(jnp.ones(scores.shape[-2:], bool))
+                a = jax.nn.softmax(jnp.where(mask, scores.astype(f32), -1e9)).astype(bf16)
+                x = x + einsum("bshk,hkd->bsd", einsum("bhst,btk->bshk", a, h @ w["wv"]), w["wo"])
+                h = rms(x, w["ln2"])
+                x = x + (jax.nn.gelu(h @ w["gate"]) * (h @ w["up"])) @ w["down"]
+            return cross_entropy(rms(x, p["final"]) @ p["embed"].T, tokens[:, 1:])
+
+        outer = {"embed": (z["vocabulary"], z["width"]), "final": (z["width"],)}
+        return outer, layer, loss, [((z["batch"], z["length"] + 1), jnp.int32)]
+
+    def gpt(z):
+        d = z["heads"] * z["head"]
+        layer = {"ln1": (z["width"],), "ln1b": (z["width"],), "qkv": (z["width"], 3 * d), "qkvb": (3 * d,), "out": (d, z["width"]),
+                 "outb": (z["width"],), "ln2": (z["width"],), "ln2b": (z["width"],), "up": (z["width"], z["hidden"]),
+                 "upb": (z["hidden"],), "down": (z["hidden"], z["width"]), "downb": (z["width"],)}
+
+        def loss(p, tokens):
+            x = p["embed"][tokens[:, :-1]] + p["position"]
+            for n in names(layers):
+                w = p[n]
+                qkv = layer_norm(x, w["ln1"], w["ln1b"]) @ w["qkv"] + w["qkvb"]
+                q, k, v = (t.reshape(*t.shape[:2], z["heads"], z["head"]) for t in jnp.split(qkv, 3, -1))
+                a = attend(q, k, v, z.get("causal", True), True)
+                x = x + a.reshape(*a.shape[:2], d) @ w["out"] + w["outb"]
+                h = layer_norm(x, w["ln2"], w["ln2b"])
+                x = x + jax.nn.gelu(h @ w["up"] + w["upb"]) @ w["down"] + w["downb"]
+            return cross_entropy(layer_norm(x, p["final"], p["finalb"]) @ p["embed"].T, tokens[:, 1:])
+
+        outer = {"embed": (z["vocabulary"], z["width"]), "position": (z["length"], z["width"]), "final": (z["width"],),
+                 "finalb": (z["width"],)}
+        return outer, layer, loss, [((z["batch"], z["length"] + 1), jnp.int32)]
+
+    def llama(z):
+        layer = {"ln1": (z["width"],), "wq": (z["width"], z["heads"], z["head"]), "wk": (z["width"], z["groups"], z["head"]),
+                 "wv": (z["width"], z["groups"], z["head"]), "wo": (z["heads"], z["head"], z["width"]), "ln2": (z["width"],),
+                 "gate": (z["width"], z["hidden"]), "up": (z["width"], z["hidden"]), "down": (z["hidden"], z["width"])}
+
+        def loss(p, tokens):
+            x = p["embed"][tokens[:, :-1]]
+            for n in names(layers):
+                w = p[n]
+                h = rms(x, w["ln1"])
+                q = rotate(einsum("bsd,dhk->bshk", h, w["wq"]))
+                k = rotate(einsum("bsd,dgk->bsgk", h, w["wk"]))
+                v = einsum("bsd,dgk->bsgk", h, w["wv"])
+                k, v = (jnp.repeat(t, z["heads"] // z["groups"], 2) for t in (k, v))
+                x = x + einsum("bshk,hkd->bsd", attend(q, k, v, True, False), w["wo"])
+                h = rms(x, w["ln2"])
+                x = x + (jax.nn.silu(h @ w["gate"]) * (h @ w["up"])) @ w["down"]
+            return cross_entropy(rms(x, p["final"]) @ p["head"], tokens[:, 1:])
+
+        outer = {"embed": (z["vocabulary"], z["width"]), "head": (z["width"], z["vocabulary"]), "final": (z["width"],)}
+        return outer, layer, loss, [((z["batch"], z["length"] + 1), jnp.int32)]
+
+    def vit(z):
+        d = (z["width"], z["heads"], z["head"])
+        layer = {"ln1": (z["width"],), "ln1b": (z["width"],), "wq": d, "wk": d, "wv": d, "wo": (z["heads"], z["head"], z["width"]),
+                 "ln2": (z["width"],), "ln2b": (z["width"],), "up": (z["width"], z["hidden"]), "upb": (z["hidden"],),
+                 "down": (z["hidden"], z["width"]), "downb": (z["width"],)}
+
+        def loss(p, images, labels):
+            x = images @ p["patch"] + p["position"]
+            for n in names(layers):
+                w = p[n]
+                h = layer_norm(x, w["ln1"], w["ln1b"])
+                q, k, v = (einsum("bsd,dhk->bshk", h, w[t]) for t in ("wq", "wk", "wv"))
+                x = x + einsum("bshk,hkd->bsd", attend(q, k, v, False, True), w["wo"])
+                h = layer_norm(x, w["ln2"], w["ln2b"])
+                x = x + jax.nn.gelu(h @ w["up"] + w["upb"]) @ w["down"] + w["downb"]
+            return cross_entropy(jnp.mean(x, 1) @ p["head"], labels)
+
+        outer = {"patch": (z["pixels"], z["width"]), "position": (z["patches"], z["width"]), "head": (z["width"], z["classes"])}
+        return outer, layer, loss, [((z["batch"], z["patches"], z["pixels"]), bf16), ((z["batch"],), jnp.int32)]
+
+    def experts(z):
+        d = (z["width"], z["heads"], z["head"])
+        layer = {"ln1": (z["width"],), "wq": d, "wk": d, "wv": d, "wo": (z["heads"], z["head"], z["width"]), "ln2": (z["width"],),
+                 "router": (z["width"], z["experts"]), "up": (z["experts"], z["width"], z["hidden"]),
+                 "down": (z["experts"], z["hidden"], z["width"])}
+        room = 2 * z["length"] // z["experts"]
+
+        def route(h, w):
+            """each token to one expert that still has room in this row: dispatch and combine as two matmuls"""
+            weight = jax.nn.softmax((h @ w["router"]).astype(f32))
+            chosen = jax.nn.one_hot(jnp.argmax(weight, -1), z["experts"], dtype=f32)
+            place = jnp.cumsum(chosen, 1) * chosen - 1
+            slot = jax.nn.one_hot(place.astype(jnp.int32), room, dtype=bf16) * chosen.astype(bf16)[..., None]
+            gate = jnp.sum(weight * chosen, -1).astype(bf16)
+            inside = jax.nn.gelu(einsum("ebcd,edf->ebcf", einsum("bsec,bsd->ebcd", slot, h), w["up"]))
+            return einsum("bsec,ebcd->bsd", slot * gate[..., None, None], einsum("ebcf,efd->ebcd", inside, w["down"]))
+
+        def loss(p, tokens):
+            x = p["embed"][tokens[:, :-1]]
+            for n in names(layers):
+                w = p[n]
+                h = rms(x, w["ln1"])
+                q, k, v = (einsum("bsd,dhk->bshk", h, w[t]) for t in ("wq", "wk", "wv"))
+                x = x + einsum("bshk,hkd->bsd", attend(rotate(q), rotate(k), v, True, True), w["wo"])
+                x = x + route(rms(x, w["ln2"]), w)
+            return cross_entropy(rms(x, p["final"]) @ p["embed"].T, tokens[:, 1:])
+
+        outer = {"embed": (z["vocabulary"], z["width"]), "final": (z["width"],)}
+        return outer, layer, loss, [((z["batch"], z["length"] + 1), jnp.int32)]
+
+    def mixer(z):
+        layer = {"ln1": (z["width"],), "ln1b": (z["width"],), "mix": (z["tokens"], z["mixing"]), "unmix": (z["mixing"], z["tokens"]),
+                 "ln2": (z["width"],), "ln2b": (z["width"],), "up": (z["width"], z["hidden"]), "down": (z["hidden"], z["width"])}
+
+        def loss(p, images, labels):
+            x = images @ p["patch"]
+            for n in names(layers):
+                w = p[n]
+                h = jnp.swapaxes(layer_norm(x, w["ln1"], w["ln1b"]), 1, 2)
+                x = x + jnp.swapaxes(jax.nn.gelu(h @ w["mix"]) @ w["unmix"], 1, 2)
+                x = x + jax.nn.gelu(layer_norm(x, w["ln2"], w["ln2b"]) @ w["up"]) @ w["down"]
+            return cross_entropy(jnp.mean(x, 1) @ p["head"], labels)
+
+        outer = {"patch": (z["pixels"], z["width"]), "head": (z["width"], z["classes"])}
+        return outer, layer, loss, [((z["batch"], z["tokens"], z["pixels"]), bf16), ((z["batch"],), jnp.int32)]
+
+    return {"gemma": gemma, "gpt": gpt, "llama": llama, "vit": vit, "experts": experts, "mixer": mixer}[name], names(layers)
+
+
+def train_step(loss):
+    """(parameters, first moments, second moments, count, inputs) -> the same, updated by Adam, and the loss"""
+    import jax
+    import jax.numpy as jnp
+
+    def step(params, first, second, count, *inputs):
+        value, grads = jax.value_and_grad(loss)(params, *inputs)
+        count = count + 1
+        wide = jax.tree.map(lambda g: g.astype(jnp.float32), grads)
+        first = jax.tree.map(lambda a, g: 0.9 * a + 0.1 * g, first, wide)
+        second = jax.tree.map(lambda a, g: 0.95 * a + 0.05 * g * g, second, wide)
+        low, high = 1 - 0.9 ** count.astype(jnp.float32), 1 - 0.95 ** count.astype(jnp.float32)
+        params = jax.tree.map(lambda p, a, b: (p - 3e-4 * (a / low) / (jnp.sqrt(b / high) + 1e-8)).astype(p.dtype), params, first, second)
+        return params, first, second, count, value
+
+    return step
+
+
+@functools.cache
+def lower(name, layers=4):
+    """StableHLO text of a set's train step"""
+    import jax
+    import jax.numpy as jnp
+
+    which, sizes = SETS[name]
+    make, names = family(which, layers)
+    outer, layer, loss, inputs = make(sizes)
+    shapes = {**outer, **{n: layer for n in names}}
+
+    def tree(dtype):
+        return jax.tree.map(lambda s: jax.ShapeDtypeStruct(s, dtype), shapes, is_leaf=lambda s: isinstance(s, tuple))
+
+    arguments = [tree(jnp.bfloat16), tree(jnp.float32), tree(jnp.float32), jax.ShapeDtypeStruct((), jnp.int32)]
+    arguments += [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in inputs]
+    return jax.jit(train_step(loss), donate_argnums=(0, 1, 2, 3), keep_unused=True).lower(*arguments).as_text()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(SETS)}")
+    parser.add_argument("--layers", type=int, default=4)
+    options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    for name in options.names or SETS:
+        path = options.folder / f"{name}.mlir"
+        path.write_text(lower(name, options.layers))
+        print(path)
+
+
+if __name__ == "__main__":
+    main()

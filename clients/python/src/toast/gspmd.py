@@ -1,0 +1,55 @@
+"""An annotated module for JAX that partitions by GSPMD: Shardy's mesh, attributes and constraints as HLO shardings.
+
+TOAST's annotated modules have three things of Shardy: one `sdy.mesh`, `sdy.sharding` on arguments and results of main, and
+`sdy.sharding_constraint`. They are TOAST's own print, one op a line, so lines are rewritten, not parsed. Promises: every
+other line is left as it is. Never meets modules of other writers.
+"""
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+
+_DIM = re.compile(r"\{([^}]*)\}")
+_SHARDING = re.compile(r"#sdy\.sharding<@\w+, \[([^\]]*)\]>")
+_CONSTRAINT = re.compile(r'"sdy\.sharding_constraint"\((%[\w#]+)\) \{sharding = (#sdy\.sharding<@\w+, \[[^\]]*\]>)\}')
+
+
+def hlo_sharding(dims: Sequence[Sequence[str]], axes: Mapping[str, int]) -> str:
+    """HLO's text of a sharding: dims -> axes, major first; axes in no dimension replicate."""
+    used = [axis for dim in dims for axis in dim]
+    if not any(axes[axis] > 1 for axis in used):
+        return "{replicated}"
+    names = list(axes)
+    rest = [axis for axis in names if axis not in used]
+    copies = math.prod(axes[axis] for axis in rest)
+    tiles = [math.prod(axes[axis] for axis in dim) for dim in dims] + ([copies] if copies > 1 else [])
+    order = [names.index(axis) for axis in used + rest]
+    devices = ",".join(str(axes[axis]) for axis in names)
+    turn = "" if order == sorted(order) else f"T({','.join(map(str, order))})"
+    if not turn:
+        devices = str(math.prod(axes.values()))
+    tail = " last_tile_dim_replicate" if copies > 1 else ""
+    return f"{{devices=[{','.join(map(str, tiles))}]<=[{devices}]{turn}{tail}}}"
+
+
+def _parse(text: str, axes: Mapping[str, int]) -> tuple[str, list[int]]:
+    """HLO sharding, and the open dimensions, of #sdy.sharding<..>."""
+    match = _SHARDING.fullmatch(text)
+    assert match, text
+    bodies = _DIM.findall(match.group(1))
+    dims = [re.findall(r'"([^"]+)"', body) for body in bodies]
+    return hlo_sharding(dims, axes), [i for i, body in enumerate(bodies) if "?" in body]
+
+
+def module(text: str, axes: Mapping[str, int]) -> str:
+    """The annotated module in GSPMD's words."""
+    def constraint(match: re.Match[str]) -> str:
+        sharding, opened = _parse(match.group(2), axes)
+        config = f'unspecified_dims=[{",".join(map(str, opened))}]' if opened else ""
+        return (f'"stablehlo.custom_call"({match.group(1)}) {{call_target_name = "Sharding", backend_config = "{config}", '
+                f'mhlo.sharding = "{sharding}"}}')
+    lines = [line for line in text.splitlines() if '"sdy.mesh"()' not in line]
+    out = _CONSTRAINT.sub(constraint, "\n".join(lines))
+    return re.sub(r"sdy\.sharding = (#sdy\.sharding<@\w+, \[[^\]]*\]>)",
+                  lambda match: f'mhlo.sharding = "{_parse(match.group(1), axes)[0]}"', out) + "\n"

@@ -1,0 +1,159 @@
+"""Names of arguments, and what people call them: pins by pattern, with "did you mean".
+
+A leaf of the arguments has two names: by the function's parameter, `params/layer_0/wq` (what reports show), and by
+position as jax.tree_util.keystr says, `[0]['layer_0']['wq']`, which in slashes is `0/layer_0/wq`. Patterns (shell
+wildcards, `*` also over slashes) are compared with both. Promises: names are unique. Never looks at values.
+"""
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import fnmatch
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import jax
+from jax.sharding import NamedSharding, PartitionSpec
+
+from .errors import MeshError, PinError
+
+Dims = list["list[str] | None"]
+_BRACKET = re.compile(r"\['([^']*)'\]|\[\"([^\"]*)\"\]|\[([^\]\['\"]+)\]|\.([A-Za-z_]\w*)")
+
+
+@dataclasses.dataclass(frozen=True)
+class Leaf:
+    """One array among the arguments."""
+    name: str                  # params/layer_0/wq
+    position: str              # 0/layer_0/wq
+    keystr: str                # [0]['layer_0']['wq']
+    shape: tuple[int, ...]
+    dtype: str
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.dtype}[{','.join(map(str, self.shape))}])"
+
+
+def _key_text(key: Any) -> str:
+    for field in ("key", "idx", "name"):
+        if hasattr(key, field):
+            return str(getattr(key, field))
+    return str(key).strip(".[]'\"")
+
+
+def _parameter_names(function: Callable[..., Any], count: int) -> list[str]:
+    """The names of the positional parameters that `count` arguments go to."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    names: list[str] = []
+    for parameter in parameters:
+        if parameter.kind == parameter.VAR_POSITIONAL:
+            while len(names) < count:
+                names.append(f"{parameter.name}/{len(names) - parameters.index(parameter)}")
+        elif parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+            names.append(parameter.name)
+    return [names[i] if i < len(names) else str(i) for i in range(count)]
+
+
+def leaves_of(function: Callable[..., Any], args: Sequence[Any]) -> list[Leaf]:
+    """Every leaf of the arguments, in JAX's order."""
+    roots = _parameter_names(function, len(args))
+    paths, _ = jax.tree_util.tree_flatten_with_path(tuple(args))
+    out: list[Leaf] = []
+    taken: set[str] = set()
+    for index, (path, leaf) in enumerate(paths):
+        keys = [_key_text(key) for key in path]
+        name = "/".join([roots[int(keys[0])], *keys[1:]])
+        if name in taken:
+            name = f"{name}@{index}"
+        taken.add(name)
+        aval = jax.api_util.shaped_abstractify(leaf)
+        out.append(Leaf(name, "/".join(keys), jax.tree_util.keystr(path), tuple(aval.shape), str(aval.dtype)))
+    return out
+
+
+def slashes(pattern: str) -> str:
+    """`[0]['embed']`, `params['embed']` or `.mu['w']` with slashes; what has slashes, or nothing of this, as it is."""
+    if "/" in pattern or not re.search(r"\['|\[\"|\[[\d*?]+\]|^\.", pattern):
+        return pattern
+    text = _BRACKET.sub(lambda match: "/" + next(group for group in match.groups() if group is not None), pattern)
+    return text.lstrip("/")
+
+
+def axes_of(mesh: Mapping[str, int] | jax.sharding.Mesh) -> dict[str, int]:
+    """Names and sizes of a mesh's axes, major first."""
+    axes = dict(mesh.shape) if isinstance(mesh, jax.sharding.Mesh) else dict(mesh)
+    if not axes:
+        raise MeshError("a mesh needs at least one axis, such as mesh={'data': 8}")
+    for axis, size in axes.items():
+        if not isinstance(axis, str) or not axis:
+            raise MeshError(f"axes of a mesh have names; {axis!r} is none")
+        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+            raise MeshError(f"axis '{axis}' needs a size of 1 or more, not {size!r}")
+    return axes
+
+
+def did_you_mean(text: str, names: Sequence[str]) -> str:
+    close = difflib.get_close_matches(text, names, n=3, cutoff=0.5)
+    return f"; did you mean {' or '.join(repr(name) for name in close)}?" if close else ""
+
+
+def dims_of(spec: Any, rank: int, axes: Mapping[str, int], where: str) -> Dims:
+    """A PartitionSpec (or NamedSharding, or None: replicated) as a constraint's dims."""
+    if isinstance(spec, NamedSharding):
+        spec = spec.spec
+    entries = [] if spec is None else list(spec)
+    if len(entries) > rank:
+        raise PinError(f"{where}: {PartitionSpec(*entries)} has {len(entries)} dimensions, the argument {rank}")
+    out: Dims = []
+    used: dict[str, int] = {}
+    for dim, entry in enumerate(entries):
+        if entry is PartitionSpec.UNCONSTRAINED:
+            out.append(None)
+            continue
+        names = [] if entry is None else [entry] if isinstance(entry, str) else list(entry)
+        for axis in names:
+            if axis not in axes:
+                raise PinError(f"{where}: dimension {dim} names the axis {axis!r}, which the mesh lacks (it has "
+                               f"{', '.join(axes)}){did_you_mean(str(axis), list(axes))}")
+            if axis in used:
+                raise PinError(f"{where}: axis {axis!r} stands in dimensions {used[axis]} and {dim}; an axis splits one "
+                               "dimension of a tensor")
+            used[axis] = dim
+        out.append(names)
+    return out + [[] for _ in range(rank - len(out))]
+
+
+def _candidates(pattern: str, leaves: Sequence[Leaf]) -> str:
+    names = [leaf.name for leaf in leaves]
+    hint = did_you_mean(pattern, names + [leaf.position for leaf in leaves])
+    if not hint:
+        tail = pattern.rsplit("/", 1)[-1]
+        hint = did_you_mean(tail, sorted({name.rsplit("/", 1)[-1] for name in names}))
+    shown = ", ".join(names[:5]) + (", .." if len(names) > 5 else "")
+    return hint or f"; the first of {len(names)} arguments: {shown}"
+
+
+def pinned(pins: Mapping[str, Any] | None, leaves: Sequence[Leaf], axes: Mapping[str, int]) -> dict[int, Dims]:
+    """Leaf -> dims, of all leaves that some pattern names; where several do, the last one counts."""
+    out: dict[int, Dims] = {}
+    for pattern, spec in (pins or {}).items():
+        text = slashes(pattern)
+        found = [i for i, leaf in enumerate(leaves) if text in (leaf.name, leaf.position) or pattern == leaf.keystr or
+                 fnmatch.fnmatchcase(leaf.name, text) or fnmatch.fnmatchcase(leaf.position, text)]
+        if not found:
+            raise PinError(f"pins[{pattern!r}]: no argument is named like this{_candidates(text, leaves)}")
+        for i in found:
+            out[i] = dims_of(spec, len(leaves[i].shape), axes, f"pins[{pattern!r}], argument {leaves[i]}")
+    return out
+
+
+def constraints_of(dims: Mapping[int, Dims], leaves: Sequence[Leaf]) -> list[dict[str, Any]]:
+    """The request's `constraints`, one a leaf, by its exact name."""
+    def literal(name: str) -> str:
+        return re.sub(r"([\\*?\[])", r"\\\1", name)
+    return [{"argument": literal(leaves[i].name), "dims": dims[i]} for i in sorted(dims)]

@@ -1,0 +1,218 @@
+"""A plan: what `toast.plan` and `toast.load` return. Shardings, the planned function, the report, files.
+
+Promises: shardings have the caller's own structure, arguments that JAX dropped included (replicated, or as pinned). A saved
+plan is a folder that `toast price`, `toast lower` and the service read, too. Never plans.
+"""
+from __future__ import annotations
+
+import json
+import math
+import pathlib
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from . import exporting
+from .errors import MeshError, PlanMismatch, RequestRefused
+from .exporting import Planned, Step
+from .names import Dims
+
+if TYPE_CHECKING:
+    from .race import Row, Tuned
+
+_CLIENT = "client.json"
+
+
+def specification(dims: Dims, rank: int | None = None) -> PartitionSpec:
+    """A PartitionSpec without trailing Nones. An array of extended elements (a PRNG key) has fewer dimensions than its tensor."""
+    kept = dims if rank is None else dims[:rank]
+    entries = [None if not dim else dim[0] if len(dim) == 1 else tuple(dim) for dim in kept]
+    while entries and entries[-1] is None:
+        entries.pop()
+    return PartitionSpec(*entries)
+
+
+class Report(Mapping[str, Any]):
+    """report.json as a mapping; printed, it is report.txt."""
+
+    def __init__(self, files: Mapping[str, bytes]) -> None:
+        self._data: dict[str, Any] = json.loads(files["report.json"])
+        self.text = files.get("report.txt", b"").decode()
+        self.html = files.get("report.html", b"").decode()
+
+    def __getitem__(self, key: str) -> Any:
+        return self._data[key]
+
+    def __iter__(self) -> Any:
+        return iter(self._data)
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Plan:
+    """See the module's head. `mesh` is made from the host's devices when it is first asked for."""
+
+    def __init__(self, step: Step, files: Mapping[str, bytes], axes: Mapping[str, int], pinned: Mapping[int, Dims],
+                 devices: Sequence[Any] | Mesh | None = None) -> None:
+        self.step = step
+        self.files = dict(files)
+        self.axes = dict(axes)
+        self._pinned = dict(pinned)
+        self._devices = devices
+        self._mesh: Mesh | None = devices if isinstance(devices, Mesh) else None
+        self.json: dict[str, Any] = json.loads(files["plan.json"])
+        self.report = Report(files)
+        if len(self.json["arguments"]) != len(step.kept) or len(self.json["results"]) != len(step.exported.out_avals):
+            raise PlanMismatch(f"the plan has {len(self.json['arguments'])} arguments and {len(self.json['results'])} results, the "
+                               f"module of {step.name} {len(step.kept)} and {len(step.exported.out_avals)}")
+
+    # ---- what it costs
+    @property
+    def step_time_s(self) -> float:
+        """Estimated."""
+        return float(self.report["summary"]["step_ps"]) * 1e-12
+
+    @property
+    def peak_bytes(self) -> int:
+        """On one device."""
+        return int(self.report["summary"]["peak_bytes"])
+
+    @property
+    def fits(self) -> bool:
+        return bool(self.report["summary"]["fits"])
+
+    @property
+    def found_by(self) -> str:
+        return str(self.json["found_by"])
+
+    @property
+    def collectives(self) -> list[dict[str, Any]]:
+        """kind, axes, count, bytes .. as report.json has them."""
+        return list(self.report["collectives"])
+
+    # ---- shardings
+    def _argument_specs(self) -> list[PartitionSpec]:
+        leaves = self.step.leaves
+        specs = [specification(self._pinned.get(i) or [], len(leaf.shape)) for i, leaf in enumerate(leaves)]
+        for place, argument in zip(self.step.kept, self.json["arguments"], strict=True):
+            specs[place] = specification(argument["dims"], len(leaves[place].shape))
+        return specs
+
+    @property
+    def in_specs(self) -> tuple[Any, ...]:
+        """PartitionSpecs in the structure of the arguments; needs no devices."""
+        args, _ = jax.tree_util.tree_unflatten(self.step.exported.in_tree, self._argument_specs())
+        return tuple(args)
+
+    @property
+    def out_specs(self) -> Any:
+        specs = [specification(result["dims"], len(aval.shape))
+                 for result, aval in zip(self.json["results"], self.step.exported.out_avals, strict=True)]
+        return jax.tree_util.tree_unflatten(self.step.exported.out_tree, specs)
+
+    @property
+    def specs_by_name(self) -> dict[str, PartitionSpec]:
+        return {leaf.name: spec for leaf, spec in zip(self.step.leaves, self._argument_specs(), strict=True)}
+
+    @property
+    def mesh(self) -> Mesh:
+        """The devices, as the mesh was planned. MeshError when the host has too few."""
+        if self._mesh is None:
+            count = math.prod(self.axes.values())
+            devices = list(jax.devices()) if self._devices is None else list(np.asarray(self._devices, dtype=object).flat)
+            if len(devices) < count:
+                shape = " x ".join(f"{axis}={size}" for axis, size in self.axes.items())
+                raise MeshError(f"the mesh {shape} needs {count} devices, this host has {len(devices)} "
+                                f"({devices[0].platform if devices else 'none'}). plan.in_specs, plan.report and plan.save() work without; "
+                                "to try it on a CPU set XLA_FLAGS=--xla_force_host_platform_device_count=" + str(count))
+            self._mesh = Mesh(np.asarray(devices[:count], dtype=object).reshape(tuple(self.axes.values())), tuple(self.axes))
+        return self._mesh
+
+    def _named(self, tree: Any) -> Any:
+        mesh = self.mesh
+        return jax.tree_util.tree_map(lambda spec: NamedSharding(mesh, spec), tree,
+                                      is_leaf=lambda x: isinstance(x, PartitionSpec))
+
+    @property
+    def in_shardings(self) -> tuple[Any, ...]:
+        """NamedShardings in the structure of the arguments, as jax.jit(in_shardings=..) takes them."""
+        return tuple(self._named(self.in_specs))
+
+    @property
+    def out_shardings(self) -> Any:
+        return self._named(self.out_specs)
+
+    # ---- running
+    def jit(self) -> Planned:
+        """The function under this plan: the annotated module with these shardings; what was donated still is."""
+        annotated = self.files.get("annotated.mlir")
+        if annotated is None:
+            raise PlanMismatch("annotated.mlir is not among the plan's files: plan with 'annotated' among outputs")
+        exported = exporting.runnable(self.step, annotated.decode(), self.axes)
+        return Planned(self.step, exported, self.in_shardings, self.out_shardings)
+
+    @property
+    def alternatives(self) -> list[Row]:
+        """This plan, then the experts' plans that fit, by estimated step time: what tune() takes from."""
+        from .race import alternatives
+        return alternatives(self)
+
+    def tune(self, k: int, *args: Any, repeats: int = 5) -> Tuned:
+        """Compiles the k best of `alternatives` with this host's XLA, runs them on its devices, says which is fastest.
+
+        args: as the function takes them; abstract ones, or none at all, are taken as zeros. Of a plan without pins."""
+        from .race import tune
+        if self.json.get("pins") or self._pinned:
+            raise RequestRefused("tune() runs the experts' plans, which know no pins: tune a plan without pins")
+        abstract = [jax.ShapeDtypeStruct(aval.shape, aval.dtype) for aval in self.step.exported.in_avals]
+        return tune(self, k, args or jax.tree_util.tree_unflatten(self.step.exported.in_tree, abstract)[0], repeats)
+
+    # ---- files
+    def save(self, path: str | pathlib.Path) -> pathlib.Path:
+        """Writes every file and what toast.load needs into a folder."""
+        folder = pathlib.Path(path)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, data in self.files.items():
+            (folder / name).write_bytes(data)
+        client = {"format": 1, "function": self.step.name, "digest": self.step.digest, "axes": self.axes,
+                  "pinned": {str(i): dims for i, dims in self._pinned.items()},
+                  "arguments": [[leaf.name, leaf.dtype, list(leaf.shape)] for leaf in self.step.leaves]}
+        (folder / _CLIENT).write_text(json.dumps(client, indent=1) + "\n")
+        return folder
+
+    def __repr__(self) -> str:
+        mesh = ",".join(f"{axis}={size}" for axis, size in self.axes.items())
+        return (f"<toast.Plan of {self.step.name} on {mesh}: {self.step_time_s * 1e3:.3f} ms a step (estimated), "
+                f"{self.peak_bytes / 1e6:.1f} MB a device, {'fits' if self.fits else 'DOES NOT FIT'}, found by {self.found_by}>")
+
+
+def restore(path: str | pathlib.Path, step: Step, devices: Sequence[Any] | Mesh | None) -> Plan:
+    """A saved plan for the same step; PlanMismatch says what is different."""
+    folder = pathlib.Path(path)
+    try:
+        client = json.loads((folder / _CLIENT).read_text())
+        files = {each.name: each.read_bytes() for each in folder.iterdir() if each.is_file() and each.name != _CLIENT}
+        before = [(name, dtype, tuple(shape)) for name, dtype, shape in client["arguments"]]
+        axes, pinned = dict(client["axes"]), {int(i): dims for i, dims in client["pinned"].items()}
+        digest = client["digest"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise PlanMismatch(f"{folder} is no plan that plan.save() wrote: {error}") from error
+    missing = [name for name in ("plan.json", "report.json") if name not in files]
+    if missing:
+        raise PlanMismatch(f"{folder} lacks {', '.join(missing)}")
+    if digest != step.digest:
+        now = [(leaf.name, leaf.dtype, leaf.shape) for leaf in step.leaves]
+        odd = next((f"argument {a[0]} was {a[1]}{list(a[2])}, now {b[0]} is {b[1]}{list(b[2])}"
+                    for a, b in zip(before, now, strict=False) if a[1:] != b[1:]), None)
+        if odd is None and len(before) != len(now):
+            odd = f"{len(before)} arguments then, {len(now)} now"
+        raise PlanMismatch(f"{folder} holds a plan of another module ({client['function']}): "
+                           f"{odd or 'the arguments are the same, the computation (or the JAX that lowered it) is not'}. Plan again")
+    return Plan(step, files, axes, pinned, devices)

@@ -1,0 +1,72 @@
+/* The backends' records. Their numbers are facts about the compilers named, taken from the sources that each
+ * states; none was fitted to a model's step time. Nothing here computes. */
+#include "cost/backend.h"
+
+#include "spmd/local.h"
+
+#include <string.h>
+
+#define MIB (INT64_C(1) << 20)
+#define US INT64_C(1000000) /* picoseconds in a microsecond */
+
+/* XLA's collective tables of an H100 host (64 MiB to 1 GiB), as slope and intercept: bus bandwidth over
+ * 450 GB/s, and what is left at no bytes. */
+static const struct cost_collective_share gpu_shares[] = {
+    {SPMD_ALL_GATHER, 2, 0.61, 38},
+    {SPMD_ALL_GATHER, 4, 0.735, 44},
+    {SPMD_ALL_GATHER, 8, 0.78, 45},
+    {SPMD_ALL_REDUCE, 2, 0.545, 56},
+    {SPMD_ALL_REDUCE, 4, 0.667, 60},
+    {SPMD_ALL_REDUCE, 8, 0.90, 90},
+    {SPMD_REDUCE_SCATTER, 2, 0.44, 50},
+    {SPMD_REDUCE_SCATTER, 4, 0.636, 70},
+    {SPMD_REDUCE_SCATTER, 8, 0.73, 71},
+    /* no tables of these: the gather's */
+    {SPMD_ALL_TO_ALL, 2, 0.61, 38},
+    {SPMD_ALL_TO_ALL, 4, 0.735, 44},
+    {SPMD_ALL_TO_ALL, 8, 0.78, 45},
+    {SPMD_PERMUTE, 2, 0.61, 38},
+};
+
+static const struct cost_backend backends[COST_COMPILERS] = {
+    [COST_XLA_CPU] = {.name = "xla_cpu", .source = "as measured with jaxlib 0.10.2; collectives block"},
+    [COST_XLA_GPU] = {.name = "xla_gpu",
+                      .fusion = COST_FUSE_BYTES | COST_FUSE_EFFORT | COST_FUSE_ROWS | COST_FUSE_SIBLINGS |
+                                COST_FUSE_LAUNCH | COST_FUSE_GATHER | COST_FUSE_COPIES,
+                      .matmul_fraction = 0.9,
+                      .matmul_adds = true,
+                      .matmul_fixed_ps = 4 * US,
+                      .asynchronous = true,
+                      .prefetch_bytes = 2000 * MIB,
+                      .combine_bytes = 30 * MIB,
+                      .shares = gpu_shares,
+                      .share_count = sizeof gpu_shares / sizeof *gpu_shares,
+                      .network_fraction = 0.45,
+                      .network_fixed_ps = 45 * US,
+                      .network_round_ps = 37 * US,
+                      .source = "openxla/xla: matmul and collective tables of an H100, sol_gpu_cost_model, "
+                                "latency hiding scheduler"},
+    [COST_XLA_TPU] = {.name = "xla_tpu",
+                      .fusion = COST_FUSE_BYTES | COST_FUSE_SIBLINGS | COST_FUSE_GATHER | COST_FUSE_TURNED,
+                      .asynchronous = true,
+                      .prefetch_bytes = 1000 * MIB,
+                      .source = "libtpu 0.0.51 compiled ahead of time: memory; its overlap is not measured"},
+};
+
+const struct cost_backend *cost_backend(enum cost_compiler compiler)
+{
+    return &backends[compiler];
+}
+
+const struct cost_backend *cost_backend_find(const char *name)
+{
+    for (int i = 0; i < COST_COMPILERS; i++)
+        if (strcmp(backends[i].name, name) == 0)
+            return &backends[i];
+    return NULL;
+}
+
+const char *cost_backend_names(void)
+{
+    return "xla_cpu, xla_gpu, xla_tpu";
+}

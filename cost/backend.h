@@ -1,0 +1,64 @@
+/* Backends: the compilers that run a plan, as far as its price depends on them.
+ *
+ * One record a compiler, and nothing else in cost/ knows compilers by name: what fuses and what is computed
+ * again instead of stored (fusion.c, memory.c), how fast matrix products run (roofline.c), how collectives
+ * run beside computation (price.c) and how fast they are (collectives.c). Each number states where it comes
+ * from; docs/design/price.md has the measurements. A device of the catalogue names its backend; a request may
+ * name another. Records are constant and never freed. */
+#ifndef TOAST_COST_BACKEND_H
+#define TOAST_COST_BACKEND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum cost_compiler { COST_XLA_CPU, COST_XLA_GPU, COST_XLA_TPU, COST_COMPILERS };
+
+/* What fuses, apart for ablation (fusion.c explains each). None of them: a value that several kernels use
+ * is stored unless it is cheap, as XLA does for CPUs. */
+enum cost_fusion_rule {
+    COST_FUSE_BYTES = 1,    /* a value that several kernels use is stored only where that moves fewer bytes */
+    COST_FUSE_EFFORT = 2,   /* .. and what computing it again takes counts, as bytes */
+    COST_FUSE_ROWS = 4,     /* reduce and broadcast along a short row stay in the kernel (softmax) */
+    COST_FUSE_SIBLINGS = 8, /* kernels that read the same arrays run as one with several results */
+    COST_FUSE_LAUNCH = 16,  /* what is small is computed again rather than launched for */
+    COST_FUSE_GATHER = 32,  /* what is gathered from need not be in memory */
+    COST_FUSE_COPIES = 64,  /* putting blocks of a collective in order takes time */
+    COST_FUSE_TURNED = 128  /* arguments of an update whose gradient comes transposed are copied first */
+};
+
+/* Bandwidth of one collective inside a host as a share of a device's link peak, and its fixed time, by the
+ * number of devices; between two rows linearly, beyond the last one its share. */
+struct cost_collective_share {
+    uint8_t kind; /* enum spmd_step_kind */
+    uint8_t devices;
+    double share;
+    double fixed_us;
+};
+
+struct cost_backend {
+    const char *name;       /* "xla_gpu" */
+    uint16_t fusion;        /* bits of enum cost_fusion_rule */
+    double matmul_fraction; /* of the peak, of large products; 0: the device's flops_fraction */
+    bool matmul_adds;       /* moving a product's operands and result does not hide behind its FLOPs */
+    int64_t matmul_fixed_ps;
+    /* collectives run beside computation, in program order on one stream; false: they block it */
+    bool asynchronous;
+    int64_t prefetch_bytes; /* at most so much of gathered weights waits for its first reader */
+    int64_t
+        combine_bytes; /* gathers of weights, reductions of gradients: combined up to so many bytes; 0: not */
+    /* Inside a host; none: latency and bandwidth of the device (closed forms). */
+    const struct cost_collective_share *shares;
+    uint32_t share_count;
+    double network_fraction;  /* of a device's network port that collectives reach; 0: link_fraction */
+    int64_t network_fixed_ps; /* of a collective between hosts, beside its rounds */
+    int64_t network_round_ps; /* of a round between hosts; 0: the device's network latency */
+    const char *source;
+};
+
+const struct cost_backend *cost_backend(enum cost_compiler compiler);
+/* NULL: there is no backend of this name */
+const struct cost_backend *cost_backend_find(const char *name);
+/* "xla_cpu, xla_gpu, xla_tpu": for messages */
+const char *cost_backend_names(void);
+
+#endif

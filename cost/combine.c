@@ -1,0 +1,129 @@
+/* Reduce_scatters that the compiler combines, far apart as they stand.
+ *
+ *     layer 1   dot --> reduce_scatter --.                      dot ----.
+ *     layer 0   dot --> reduce_scatter --+--> update     is     dot ----+--> one reduce_scatter --> updates
+ *
+ * The emitted module has them apart (spmd/combine.c); XLA:GPU then makes one op of those of one kind, group
+ * and element type, up to backend.combine_bytes of results. It needs all operands, so that products wait for
+ * each other, and in an order that goes depth first what they are made of waits, too. Memory alone is priced
+ * by it: schedule.c takes the members as one unit, memory.c holds their operands until the last one.
+ *
+ * Members are not in a loop, and no reduce_scatter depends on them: so none can depend on another, whatever
+ * the order of the steps. They are taken in the order of their ops, for the same reason. */
+#include "cost/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool may_combine(const struct price_scratch *scratch, const struct spmd_local *local,
+                        const struct kernel *k)
+{
+    const struct spmd_step *step = &local->steps[k->step];
+    return step->kind == SPMD_REDUCE_SCATTER && step->depth == 0 && !scratch->values[step->results].scattered;
+}
+
+/* Is a reduce_scatter made of what the kernel makes? Of marks it is taken to be: what a region makes of what
+ * it reads is not followed. */
+static bool leads_to_scatter(const struct price_scratch *scratch, const struct spmd_local *local,
+                             const struct kernel *k)
+{
+    const struct spmd_step *step = &local->steps[k->step];
+    if (!step_is_local(step->kind) && !spmd_step_is_collective(step))
+        return step->kind != SPMD_RESULT;
+    bool scattered = step->kind == SPMD_REDUCE_SCATTER;
+    for (uint32_t result = 0; result < step->result_count; result++)
+        scattered |= scratch->values[step->results + result].scattered;
+    return scattered;
+}
+
+/* Flags every buffer that a reduce_scatter is made of, however far away. Members of a tuple op are one: what
+ * one of them reads all of them wait for. */
+static void flag_scattered(struct price_scratch *scratch, const struct spmd_local *local)
+{
+    const struct kernel *kernels = scratch->kernels;
+    for (size_t end = scratch->kernel_count, first; end > 0; end = first) {
+        first = end - 1;
+        uint32_t tuple = local->steps[kernels[first].step].combined;
+        bool scattered = leads_to_scatter(scratch, local, &kernels[first]);
+        while (tuple && first > 0 && local->steps[kernels[first - 1].step].combined == tuple)
+            scattered |= leads_to_scatter(scratch, local, &kernels[--first]);
+        for (size_t i = first; scattered && i < end; i++)
+            for (uint32_t root = kernels[i].roots; root < kernels[i].roots + kernels[i].root_count; root++)
+                scratch->values[scratch->pool[root].value].scattered = 1;
+    }
+}
+
+static uint8_t element_of(const struct spmd_local *local, uint32_t value)
+{
+    return (uint8_t)ir_value_type(local->nda->program, local->values[value].origin)->element;
+}
+
+static int by_key(const void *left, const void *right)
+{
+    const struct scatter *scatter = left, *other = right;
+    int axes = memcmp(scatter->axes, other->axes, sizeof scatter->axes);
+    return axes                                 ? axes
+           : scatter->element != other->element ? (scatter->element < other->element ? -1 : 1)
+           : scatter->reducer != other->reducer ? (scatter->reducer < other->reducer ? -1 : 1)
+           : scatter->op != other->op           ? (scatter->op < other->op ? -1 : 1)
+           : scatter->origin != other->origin   ? (scatter->origin < other->origin ? -1 : 1)
+           : scatter->kernel < other->kernel    ? -1
+                                                : scatter->kernel > other->kernel;
+}
+
+static bool same_key(const struct scatter *scatter, const struct scatter *other)
+{
+    return scatter->element == other->element && scatter->reducer == other->reducer &&
+           memcmp(scatter->axes, other->axes, sizeof scatter->axes) == 0;
+}
+
+static uint32_t find_scatters(struct price_scratch *scratch, const struct spmd_local *local)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < scratch->kernel_count; i++) {
+        const struct spmd_step *step = &local->steps[scratch->kernels[i].step];
+        if (!may_combine(scratch, local, &scratch->kernels[i]))
+            continue;
+        GROW(scratch->scatters, scratch->scatter_room, count + 1);
+        struct scatter *scatter = &scratch->scatters[count++];
+        *scatter = (struct scatter){.kernel = i,
+                                    .op = step->op,
+                                    .origin = local->values[step->results].origin,
+                                    .element = element_of(local, step->results),
+                                    .reducer = step->reducer};
+        memset(scatter->axes, 0xff, sizeof scatter->axes);
+        memcpy(scatter->axes, step->axes, step->axis_count);
+    }
+    return count;
+}
+
+void price_combine(struct price_scratch *scratch, const struct spmd_local *local)
+{
+    uint32_t count = 0;
+    scratch->combined_count = 0;
+    for (size_t i = 0; i < scratch->kernel_count && count < 2; i++)
+        count += local->steps[scratch->kernels[i].step].kind == SPMD_REDUCE_SCATTER;
+    if (scratch->combine_bytes == 0 || count < 2)
+        return;
+    flag_scattered(scratch, local);
+    count = find_scatters(scratch, local);
+    if (count > 1)
+        qsort(scratch->scatters, count, sizeof *scratch->scatters, by_key);
+    int64_t bytes = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct scatter *scatter = &scratch->scatters[i];
+        struct kernel *k = &scratch->kernels[scatter->kernel];
+        int64_t own = local->values[local->steps[k->step].results].bytes;
+        bool joins = i > 0 && same_key(scatter, scatter - 1) && bytes + own <= scratch->combine_bytes;
+        bytes = joins ? bytes + own : own;
+        if (!joins)
+            continue;
+        struct kernel *before = &scratch->kernels[scatter[-1].kernel];
+        if (!before->together)
+            before->together = ++scratch->combined_count;
+        k->together = before->together;
+        k->follows = true;
+        before->next = scatter->kernel;
+    }
+    GROW(scratch->combined_last, scratch->combined_room, scratch->combined_count + 1);
+}

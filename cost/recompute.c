@@ -1,0 +1,252 @@
+/* Whether a value that several kernels use is stored once or computed in each of them.
+ *
+ * Two halves that fusion.c puts together. Forward, what computing a value anew would read and take:
+ *
+ *     logits bf16 --convert--> f32 --subtract--> exp          roots {logits, max}, effort 4 bytes an element
+ *                                  max --'
+ *
+ * its roots are results of dots, collectives, reductions, gathers, updates and arguments; constants and iota
+ * have none. An operand counts by its roots where they are no more bytes than it has itself, else it is one.
+ * Backward, the distinct kernels that a value's uses end in. A value that k kernels use goes into all of them
+ * or into none, as XLA decides: into all when k readings of its roots take less than reading them once,
+ * writing the value and reading it k times. What its arithmetic takes counts as the bytes that could be moved
+ * meanwhile. docs/design/price.md says where the constants come from. Nothing here stores a value or makes a
+ * kernel. */
+#include "cost/internal.h"
+
+/* ---------------------------------------------------------------- forward: what computing it anew reads */
+static void add_root(struct price_scratch *scratch, struct recompute *again, uint32_t value, int64_t bytes)
+{
+    struct root *roots = scratch->again_roots + again->roots;
+    for (uint32_t i = 0; i < again->count; i++)
+        if (roots[i].value == value) {
+            if (bytes > roots[i].bytes) {
+                again->total += bytes - roots[i].bytes;
+                roots[i].bytes = bytes;
+            }
+            return;
+        }
+    again->total += bytes;
+    if (again->count < RECOMPUTE_ROOTS)
+        roots[again->count++] = (struct root){value, bytes};
+}
+
+static inline int64_t at_most(int64_t bytes, int64_t cut)
+{
+    return bytes < cut ? bytes : cut;
+}
+
+/* is reading the operand no better than reading its roots and computing from them? */
+static inline bool by_roots(const struct recompute *again, int64_t bytes)
+{
+    return again->count != RECOMPUTE_ITSELF && again->total + again->effort <= bytes;
+}
+
+/* what an operand adds: its roots, or itself */
+static void add_operand(struct price_scratch *scratch, const struct spmd_local *local, struct recompute *out,
+                        uint32_t operand, int64_t cut)
+{
+    const struct recompute *again = &scratch->again[operand];
+    int64_t bytes = local->values[operand].bytes;
+    if (!by_roots(again, bytes)) {
+        add_root(scratch, out, operand, at_most(bytes, cut));
+        return;
+    }
+    for (uint32_t i = 0; i < again->count; i++) {
+        const struct root *root = &scratch->again_roots[again->roots + i];
+        add_root(scratch, out, root->value, at_most(root->bytes, cut));
+    }
+    out->effort = out->effort > again->effort ? out->effort : again->effort;
+}
+
+static inline void stands_alone(struct price_scratch *scratch, const struct spmd_local *local, uint32_t value)
+{
+    struct recompute *again = &scratch->again[value];
+    again->total = local->values[value].bytes;
+    again->effort = 0;
+    again->count = RECOMPUTE_ITSELF;
+}
+
+/* result number `result` of a step that fuses */
+static void weigh(struct price_scratch *scratch, const struct spmd_local *local, const struct spmd_step *step,
+                  const struct op_info *info, uint32_t result)
+{
+    uint32_t value = step->results + result;
+    const uint32_t *operands = local->operands + step->operands;
+    struct recompute again = {.roots = (uint32_t)scratch->again_root_count};
+    bool alias = info->class == OP_ALIAS, cuts = info->class == OP_CUT;
+    uint32_t only = step->operand_count == 1 || alias ? operands[result] : SPMD_NONE;
+    if (only != SPMD_NONE && !cuts && by_roots(&scratch->again[only], local->values[only].bytes)) {
+        again = scratch->again[only]; /* the same roots, which nothing changes any more */
+    } else if (info->class != OP_FREE) {
+        GROW(scratch->again_roots, scratch->again_root_room, again.roots + RECOMPUTE_ROOTS);
+        for (uint32_t operand = 0; operand < step->operand_count; operand++)
+            if (!alias || operand == result)
+                add_operand(scratch, local, &again, operands[operand],
+                            cuts ? local->values[value].bytes : INT64_MAX);
+        scratch->again_root_count += again.count;
+    }
+    if (info->effort)
+        again.effort +=
+            (int64_t)(scratch->effort_scale * (double)(info->effort * value_elements(local, value)));
+    scratch->again[value] = again;
+}
+
+static inline bool fuses(const struct op_info *info)
+{
+    return info->class >= OP_FREE && info->class <= OP_ELEMENTWISE;
+}
+
+void price_weigh(struct price_scratch *scratch, const struct spmd_local *local)
+{
+    for (uint32_t argument = 0; argument < local->argument_count; argument++)
+        stands_alone(scratch, local, argument);
+    for (uint32_t i = 0; i < local->step_count; i++) {
+        const struct spmd_step *step = &local->steps[i];
+        const struct op_info *info = price_info_of(scratch, step);
+        for (uint32_t result = 0; result < step->result_count; result++)
+            if (fuses(info))
+                weigh(scratch, local, step, info, result);
+            else
+                stands_alone(scratch, local, step->results + result);
+    }
+}
+
+/* ---------------------------------------------------------------- backward: which kernels use it */
+static void set_add(struct kernel_set *set, uint32_t kernel)
+{
+    for (uint32_t i = 0; i < set->count && i < KERNELS_KNOWN; i++)
+        if (set->at[i] == kernel)
+            return;
+    if (set->count < KERNELS_KNOWN)
+        set->at[set->count] = kernel;
+    if (set->count <= KERNELS_KNOWN)
+        set->count++;
+}
+
+static void make_several(struct price_scratch *scratch, struct value_use *use, struct kernel_set set)
+{
+    GROW(scratch->sets, scratch->set_room, scratch->set_count + 1);
+    use->kernel = KERNEL_SEVERAL;
+    use->set = (uint32_t)scratch->set_count++;
+    scratch->sets[use->set] = set;
+}
+
+static inline void add_kernel(struct price_scratch *scratch, struct value_use *use, uint32_t kernel)
+{
+    if (use->kernel == 0)
+        use->kernel = kernel;
+    else if (use->kernel == KERNEL_SEVERAL)
+        set_add(&scratch->sets[use->set], kernel);
+    else if (use->kernel != kernel)
+        make_several(scratch, use, (struct kernel_set){.at = {use->kernel, kernel}, .count = 2});
+}
+
+/* all kernels that the uses of a result end in use the operand, too */
+static void add_kernels(struct price_scratch *scratch, struct value_use *use, const struct value_use *result)
+{
+    if (result->kernel != KERNEL_SEVERAL) {
+        if (result->kernel)
+            add_kernel(scratch, use, result->kernel);
+        return;
+    }
+    struct kernel_set more = scratch->sets[result->set];
+    if (use->kernel == 0) {
+        make_several(scratch, use, more);
+        return;
+    }
+    for (uint32_t i = 0; i < more.count && i < KERNELS_KNOWN; i++)
+        add_kernel(scratch, use, more.at[i]);
+    if (more.count > KERNELS_KNOWN)
+        scratch->sets[use->set].count = KERNELS_KNOWN + 1;
+}
+
+void price_note_uses(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step,
+                     enum step_fate fate)
+{
+    const struct spmd_step *entry = &local->steps[step];
+    const struct op_info *info = price_info_of(scratch, entry);
+    const struct value_use *results = &scratch->uses[entry->results];
+    for (uint32_t operand = 0; operand < entry->operand_count; operand++) {
+        struct value_use *use = &scratch->uses[local->operands[entry->operands + operand]];
+        const struct value_use *result = fate == FATE_ALIAS ? &results[operand] : results;
+        use->uses++;
+        use->user = step;
+        use->transposed |= info->class == OP_TRANSPOSE;
+        use->hard |= fate == FATE_ALIAS ? result->hard : price_wants_buffer(scratch, info, operand);
+        if (fate == FATE_ALIAS || fate == FATE_FUSED)
+            add_kernels(scratch, use, result);
+        else
+            add_kernel(scratch, use, step + 1);
+    }
+}
+
+static inline uint32_t kernels_of(const struct price_scratch *scratch, uint32_t value)
+{
+    const struct value_use *use = &scratch->uses[value];
+    return use->kernel == KERNEL_SEVERAL ? scratch->sets[use->set].count : use->kernel != 0;
+}
+
+/* ---------------------------------------------------------------- the decision */
+bool price_widens(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t value)
+{
+    if (!scratch->wide_bf16 || scratch->uses[value].hard || local->values[value].step == SPMD_NONE)
+        return false;
+    const struct spmd_step *step = &local->steps[local->values[value].step];
+    const struct ir_type *type = ir_value_type(local->nda->program, local->values[value].origin);
+    return type->element == IR_BF16 && step->kind == SPMD_OP &&
+           (step_info(scratch, step)->class == OP_ELEMENTWISE || step_info(scratch, step)->class == OP_CHEAP);
+}
+
+enum { LAUNCH_BYTES = 3 << 20 }; /* what a device moves while a kernel is launched */
+
+static bool rather_repeated(const struct price_scratch *scratch, const struct spmd_local *local,
+                            uint32_t value)
+{
+    const struct recompute *again = &scratch->again[value];
+    int64_t users = kernels_of(scratch, value),
+            bytes = local->values[value].bytes << price_widens(scratch, local, value);
+    if (users > KERNELS_KNOWN) /* how many is not known */
+        return again->total * 2 <= bytes;
+    int64_t repeated = users * again->total, stored = again->total + (users + 1) * bytes;
+    if (scratch->rules & COST_FUSE_EFFORT)
+        repeated += (users - 1) * again->effort;
+    if (scratch->rules & COST_FUSE_LAUNCH)
+        stored += LAUNCH_BYTES;
+    return repeated <= stored;
+}
+
+enum { ROW_HOPS = 8 }; /* ops between a reduction and what its row is broadcast into: more is no softmax */
+
+/* reduce --> cheap ops --> broadcast --> one elementwise op as large as what was reduced: a block of threads
+ * keeps the row, reads it once and uses it twice */
+static bool row_stays(const struct price_scratch *scratch, const struct spmd_local *local,
+                      const struct spmd_step *step)
+{
+    uint32_t value = step->results, from = local->operands[step->operands];
+    for (int hop = 0; hop < ROW_HOPS; hop++) {
+        if (scratch->uses[value].uses != 1 || scratch->uses[value].hard)
+            return false;
+        const struct spmd_step *user = &local->steps[scratch->uses[value].user];
+        if (user->kind != SPMD_OP || user->result_count != 1)
+            return false;
+        const struct op_info *info = step_info(scratch, user);
+        if (info->class != OP_ELEMENTWISE && info->class != OP_CHEAP && info->class != OP_ALIAS)
+            return false;
+        value = user->results;
+        if (info->class == OP_ELEMENTWISE && local->values[value].bytes >= local->values[from].bytes)
+            return scratch->uses[value].kernel != 0;
+    }
+    return false;
+}
+
+bool price_rather_fused(const struct price_scratch *scratch, const struct spmd_local *local,
+                        const struct spmd_step *step, const struct op_info *info)
+{
+    if (info->class == OP_REDUCE)
+        return info->short_row && scratch->rules & COST_FUSE_ROWS && row_stays(scratch, local, step);
+    const struct value_use *use = &scratch->uses[step->results];
+    if (use->hard || use->kernel == 0)
+        return false;
+    return use->kernel != KERNEL_SEVERAL || rather_repeated(scratch, local, step->results);
+}

@@ -1,0 +1,118 @@
+/* Kernels with several results: what reads the same arrays runs as one.
+ *
+ *     a, b --> kernel 3: x = a * b        one kernel with results x and r: reads a, b once,
+ *     a, x --> kernel 5: r = sum(a + x)   is launched once, and x need not be read back
+ *
+ * A kernel joins an earlier one (the leader of a group) of its region that goes over as many elements, when
+ * every buffer it reads was there before the leader ran or is an elementwise result of the group, and it
+ * shares at least one. Reductions join only reductions of as many results. What it saves are bytes and a
+ * launch, and the depth-first order runs the group at one place; which buffers there are is fusion.c's
+ * matter. Source: XLA's multi-output fusion. */
+#include "cost/internal.h"
+
+#include <string.h>
+
+static bool reduces(const struct price_scratch *scratch, const struct spmd_step *step)
+{
+    return step->kind == SPMD_OP && step_info(scratch, step)->class == OP_REDUCE;
+}
+
+static bool may_share(const struct price_scratch *scratch, const struct spmd_step *step)
+{
+    if (step->kind == SPMD_MASK)
+        return true;
+    if (step->kind != SPMD_OP || step->result_count != 1)
+        return false;
+    uint8_t class = step_info(scratch, step)->class;
+    return class == OP_ELEMENTWISE || class == OP_CHEAP || class == OP_REDUCE;
+}
+
+/* bytes that the kernel need not read when it runs with the group of `leader`; 0: it may not */
+static int64_t shared_bytes(const struct price_scratch *scratch, const struct spmd_local *local,
+                            uint32_t kernel, uint32_t leader)
+{
+    const struct kernel *k = &scratch->kernels[kernel];
+    const struct spmd_step *step = &local->steps[k->step];
+    const struct sibling_group *group = &scratch->groups[leader];
+    int64_t shared = 0;
+    if (group->elements != scratch->groups[kernel].elements ||
+        group->region != scratch->groups[kernel].region ||
+        (reduces(scratch, step) && group->reduced && group->reduced != local->values[step->results].bytes))
+        return 0;
+    for (uint32_t i = k->roots; i < k->roots + k->root_count; i++) {
+        uint32_t value = scratch->pool[i].value, maker = local->values[value].step;
+        bool before = maker == SPMD_NONE || maker < scratch->kernels[leader].step;
+        if (before && scratch->readers[value] != leader + 1)
+            continue;
+        if (!before && (!may_share(scratch, &local->steps[maker]) || reduces(scratch, &local->steps[maker]) ||
+                        scratch->groups[scratch->at[maker]].leader != leader))
+            return 0;
+        shared += scratch->pool[i].bytes;
+    }
+    return shared;
+}
+
+/* The kernel becomes the last of the chain that the leader begins; in loops the order stays. One that a
+ * reduce_scatter is made of stays apart from one that none is made of: combined reduce_scatters could come
+ * between (combine.c). */
+static void chain(struct price_scratch *scratch, const struct spmd_local *local, uint32_t leader,
+                  uint32_t kernel)
+{
+    const struct kernel *first = &scratch->kernels[leader];
+    struct kernel *k = &scratch->kernels[kernel];
+    if (local->steps[k->step].depth > 0 || scratch->values[local->steps[first->step].results].scattered !=
+                                               scratch->values[local->steps[k->step].results].scattered)
+        return;
+    scratch->kernels[scratch->groups[leader].last].next = kernel;
+    scratch->groups[leader].last = kernel;
+    k->follows = true;
+}
+
+static void join(struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel,
+                 uint32_t region)
+{
+    struct kernel *k = &scratch->kernels[kernel];
+    const struct spmd_step *step = &local->steps[k->step];
+    struct sibling_group *own = &scratch->groups[kernel];
+    *own = (struct sibling_group){.leader = kernel, .last = kernel, .region = region};
+    scratch->at[k->step] = kernel;
+    if (!step_is_local(step->kind) || !may_share(scratch, step))
+        return;
+    bool reduce = reduces(scratch, step);
+    own->elements = value_elements(local, reduce ? local->operands[step->operands] : step->results);
+    own->reduced = reduce ? local->values[step->results].bytes : 0;
+    uint32_t best = kernel;
+    for (uint32_t i = k->roots; i < k->roots + k->root_count; i++) {
+        uint32_t reader = scratch->readers[scratch->pool[i].value];
+        if (!reader || reader - 1 == best)
+            continue;
+        int64_t bytes = shared_bytes(scratch, local, kernel, reader - 1);
+        if (bytes > k->shared_bytes) {
+            k->shared_bytes = bytes;
+            best = reader - 1;
+        }
+    }
+    own->leader = best;
+    if (best != kernel)
+        chain(scratch, local, best, kernel);
+    if (reduce)
+        scratch->groups[best].reduced = own->reduced;
+    for (uint32_t i = k->roots; i < k->roots + k->root_count; i++)
+        scratch->readers[scratch->pool[i].value] = best + 1;
+    scratch->readers[step->results] = reduce ? 0 : best + 1;
+}
+
+void price_siblings(struct price_scratch *scratch, const struct spmd_local *local)
+{
+    if (!(scratch->rules & COST_FUSE_SIBLINGS))
+        return;
+    GROW(scratch->groups, scratch->group_room, scratch->kernel_count + 1);
+    GROW(scratch->readers, scratch->reader_room, local->value_count + 1);
+    memset(scratch->readers, 0, (size_t)local->value_count * sizeof *scratch->readers);
+    uint32_t marks = 0;
+    for (uint32_t kernel = 0; kernel < scratch->kernel_count; kernel++) {
+        const struct spmd_step *step = &local->steps[scratch->kernels[kernel].step];
+        marks += !step_is_local(step->kind) && !spmd_step_is_collective(step);
+        join(scratch, local, kernel, step->depth ? marks : 0);
+    }
+}

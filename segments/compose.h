@@ -1,0 +1,86 @@
+/* Tables of segments, and the choice of a configuration for every segment that they say is best.
+ *
+ * A configuration of a segment is a strategy for each of its blocks, as a number in mixed radix, the first
+ * block's digit the major one. Tables are differences to the *base*, in which every block takes the batch,
+ * else its rows (data parallel):
+ *
+ *     time(plan) ~ base + SUM over segments of time[kind][configuration]
+ *                       + SUM over crossing dependences of reshard[pair][strategy][strategy]
+ *     memory(plan) ~ base + SUM over segments of memory[kind][configuration]   (CFP's equations 8, 9)
+ *
+ * Source of the tables here: the walk's price of the whole program in which one segment deviates from the
+ * base (all its configurations), or the two blocks of a crossing dependence do; what the two cost beyond
+ * their deviations one by one is the reshard, 0 where either is the base's. So the sum is exact for every
+ * plan with one deviating segment and for every pair of neighbouring blocks, and each figure is made as the
+ * price of a plan is. Equal segments are priced once, at one instance; the number of prices is that of CFP's
+ * equation 7.
+ *
+ * The sum's minimum under the memory limit is a contest problem: a node a segment, a value a configuration,
+ * an edge for every two segments with dependences between them. cfn/ solves it and says whether that is
+ * proved.
+ *
+ * Nothing reads a clock; equal inputs give equal tables and answers. Source: CFP, sections 4.2 and 4.4. */
+#ifndef TOAST_SEGMENTS_COMPOSE_H
+#define TOAST_SEGMENTS_COMPOSE_H
+
+#include "plan_cfn/plan_cfn.h"
+#include "segments/segments.h"
+
+struct segments_tables {
+    const struct segments *segments; /* borrowed */
+    int64_t base_ps, base_bytes;     /* step time and peak of the base */
+    int64_t **time_ps, **bytes;      /* [kind][configuration]: difference to the base */
+    int64_t **reshard_ps; /* [pair][strategy of the earlier block * strategies of the later + its] */
+};
+/* room for the kinds' and pairs' tables, all 0; owned */
+void segments_tables_create(const struct segments *segments, struct segments_tables *out);
+void segments_tables_release(struct segments_tables *tables);
+
+/* strategy of a segment's block (number within it) in a configuration; 0 of a block that has none */
+uint32_t segments_digit(const struct segments *segments, uint32_t segment, uint64_t configuration,
+                        uint32_t block);
+/* what the tables say of one configuration a segment: CFP's equations 8 and 9 */
+int64_t segments_composed_ps(const struct segments_tables *tables, const uint32_t *configurations);
+int64_t segments_composed_bytes(const struct segments_tables *tables, const uint32_t *configurations);
+/* The network of the tables under a limit of bytes on a device; costs and usages are shifted to be 0 at
+ * least. *shift_ps: what the problem's cost lacks of the composed time. Owned by the caller
+ * (cfn_problem_release). false: even the least memory is above the limit; the problem's limit then is that
+ * least memory. */
+bool segments_problem(const struct segments_tables *tables, int64_t limit_bytes, struct cfn_problem *out,
+                      int64_t *shift_ps);
+
+/* The plan of a configuration a segment: on each axis of `outer` every block takes the base's strategy, on
+ * those of `inner` its own. Bits are axes. The plan must be initialised. */
+void segments_plan(const struct segments *segments, const struct plan_context *context, uint32_t outer,
+                   uint32_t inner, const uint32_t *configurations, struct plan *out);
+
+struct segments_budget {
+    uint64_t seed;
+    uint64_t programs; /* prices a layout of the axes may take; 0: 2048. Segments are cut until that holds */
+    int threads;       /* 1 or 2; the answer is the same */
+    bool (*cancelled)(void *user); /* may be NULL */
+    void *user;
+};
+struct segments_answer {
+    struct plan_cfn_answer plan; /* the best plan by the whole walk's price; rounds, no bound */
+    uint32_t blocks, segments, kinds;
+    uint64_t programs; /* CFP's equation 7, of the layout that won */
+    uint32_t inner;    /* axes that strategies split over; batch on the others */
+    int64_t composed_ps, composed_bytes;
+    bool proved; /* no choice of configurations has a lower composed time under the limit */
+    bool mixed;  /* segments of one kind have different configurations */
+};
+/* All layouts of the mesh's axes: strategies on the last axis and the base on the others, strategies on all
+ * axes together, strategies on the first. Each layout's answer is priced by the whole walk, the limit
+ * lowered where it did not fit (three rounds); the best by cost_compare wins. A module without blocks: the
+ * pins alone. ERROR_CANCELLED; as evaluator_price, cfn_solve. Release in any case. */
+enum error_code segments_solve(const struct evaluator *evaluator, const struct segments_budget *budget,
+                               struct segments_answer *out, struct error *e) BASE_CHECKED;
+void segments_answer_release(struct segments_answer *answer);
+/* Position-independent bytes (*bytes owned) and back; the plan is priced again, the rest is for the report.
+ * ERROR_INTERNAL: not such bytes, or of another problem. */
+void segments_answer_write(const struct segments_answer *answer, unsigned char **bytes, size_t *size);
+enum error_code segments_answer_read(const struct evaluator *evaluator, const void *bytes, size_t size,
+                                     struct segments_answer *out, struct error *e) BASE_CHECKED;
+
+#endif

@@ -1,0 +1,182 @@
+/* The least cover of the sequence of blocks by windows (CFP, section 4.1).
+ *
+ *   shapes          a b c d a b c d a b c d h          blocks by what they contract
+ *   best repeat     (a b c d) x 3                      most blocks saved, then shortest, then first
+ *   windows         | a b c d | a b c d | a b c d | h  what is left of it and right of it likewise
+ *   kinds           | A       | B       | B       | C  by fingerprints: the first layer depends on no layer
+ *
+ * A window of more configurations than asked for is cut where its first block's shape comes
+ * again (layers that alternate), else where it gets too large. */
+#include "segments/internal.h"
+
+#include <stdlib.h>
+
+enum { LONGEST_PERIOD = 96 };
+
+struct repeat {
+    uint32_t first, period, times;
+};
+
+static uint64_t shape(const struct segments_build *build, uint32_t block)
+{
+    return build->blocks.at[block].shape;
+}
+
+static struct repeat best_repeat(const struct segments_build *build, uint32_t first, uint32_t end)
+{
+    struct repeat best = {0};
+    uint32_t gain = 0;
+    for (uint32_t period = 1; period <= LONGEST_PERIOD && 2 * period <= end - first; period++) {
+        uint32_t run = 0;
+        for (uint32_t at = first + period; at <= end; at++) {
+            if (at < end && shape(build, at) == shape(build, at - period)) {
+                run++;
+                continue;
+            }
+            uint32_t saved = run / period * period;
+            if (saved > gain) {
+                gain = saved;
+                best = (struct repeat){at - run - period, period, run / period + 1};
+            }
+            run = 0;
+        }
+    }
+    return best;
+}
+
+static uint64_t strategies_of(const struct segments_build *build, uint32_t block)
+{
+    uint32_t count = build->blocks.at[block].strategy_count;
+    return count ? count : 1;
+}
+
+static uint64_t configurations_of(const struct segments_build *build, uint32_t first, uint32_t count)
+{
+    uint64_t product = 1;
+    for (uint32_t i = first; i < first + count; i++) {
+        if (product > UINT32_MAX)
+            return UINT64_MAX;
+        product *= strategies_of(build, i);
+    }
+    return product;
+}
+
+static void add_window(struct segments_build *build, uint32_t first, uint32_t count)
+{
+    uint32_t from = first;
+    bool large = configurations_of(build, first, count) > build->most;
+    for (uint32_t i = first + 1; large && i < first + count; i++)
+        if (shape(build, i) == shape(build, first) ||
+            configurations_of(build, from, i + 1 - from) > build->most) {
+            VEC_PUSH(&build->segments, ((struct segments_segment){from, i - from, NDA_NONE}));
+            from = i;
+        }
+    VEC_PUSH(&build->segments, ((struct segments_segment){from, first + count - from, NDA_NONE}));
+}
+
+/* depth of the recursion: each level takes at least a period out */
+static void cover(struct segments_build *build, uint32_t first, uint32_t end)
+{
+    while (first < end) {
+        struct repeat repeat = best_repeat(build, first, end);
+        if (!repeat.times) {
+            add_window(build, first, end - first);
+            return;
+        }
+        cover(build, first, repeat.first);
+        for (uint32_t i = 0; i < repeat.times; i++)
+            add_window(build, repeat.first + i * repeat.period, repeat.period);
+        first = repeat.first + repeat.times * repeat.period;
+    }
+}
+
+static bool same_kind(const struct segments_build *build, uint32_t one, uint32_t other)
+{
+    const struct segments_segment *a = &build->segments.at[one], *b = &build->segments.at[other];
+    if (a->count != b->count)
+        return false;
+    for (uint32_t i = 0; i < a->count; i++) {
+        const struct segments_block *x = &build->blocks.at[a->first + i],
+                                    *y = &build->blocks.at[b->first + i];
+        if (x->fingerprint != y->fingerprint || x->strategy_count != y->strategy_count)
+            return false;
+        for (uint32_t k = 0; k < x->strategy_count; k++)
+            if (build->strategies.at[x->strategies + k].side !=
+                    build->strategies.at[y->strategies + k].side ||
+                build->strategies.at[x->strategies + k].factor !=
+                    build->strategies.at[y->strategies + k].factor)
+                return false;
+    }
+    return true;
+}
+
+static void find_kinds(struct segments_build *build)
+{
+    for (uint32_t i = 0; i < build->segments.count; i++) {
+        struct segments_segment *segment = &build->segments.at[i];
+        uint32_t kind = 0;
+        while (kind < build->kinds.count && !same_kind(build, build->kinds.at[kind].example, i))
+            kind++;
+        if (kind == build->kinds.count)
+            VEC_PUSH(&build->kinds, ((struct segments_kind){.example = i,
+                                                            .configurations = configurations_of(
+                                                                build, segment->first, segment->count)}));
+        segment->kind = kind;
+        build->kinds.at[kind].instances++;
+        /* an instance that stands between others is the better example */
+        if (build->kinds.at[kind].instances == 2)
+            build->kinds.at[kind].example = i;
+    }
+}
+
+static void find_pairs(struct segments_build *build)
+{
+    const uint32_t *segment_of = build->out->segment_of;
+    for (uint32_t i = 0; i < build->dependences.count; i++) {
+        uint32_t from = build->contractions.at[build->dependences.at[i].from].block;
+        uint32_t to = build->contractions.at[build->dependences.at[i].to].block;
+        const struct segments_segment *a = &build->segments.at[segment_of[from]],
+                                      *b = &build->segments.at[segment_of[to]];
+        struct segments_pair pair = {a->kind, from - a->first, b->kind, to - b->first, i, 1};
+        uint32_t k = 0;
+        if (a == b)
+            continue;
+        while (k < build->pairs.count &&
+               (build->pairs.at[k].from_kind != pair.from_kind ||
+                build->pairs.at[k].from_block != pair.from_block ||
+                build->pairs.at[k].to_kind != pair.to_kind || build->pairs.at[k].to_block != pair.to_block))
+            k++;
+        if (k == build->pairs.count) {
+            VEC_PUSH(&build->pairs, pair);
+        } else if (++build->pairs.at[k].instances == 2) {
+            build->pairs.at[k].example = i;
+        }
+    }
+}
+
+static uint64_t add_up(uint64_t sum, uint64_t more)
+{
+    return sum + more < sum ? UINT64_MAX : sum + more;
+}
+
+void segments_cover(struct segments_build *build)
+{
+    cover(build, 0, (uint32_t)build->blocks.count);
+    build->out->segment_of =
+        arena_alloc(build->out->arena, (build->blocks.count + 1) * sizeof *build->out->segment_of);
+    for (uint32_t i = 0; i < build->segments.count; i++)
+        for (uint32_t k = 0; k < build->segments.at[i].count; k++)
+            build->out->segment_of[build->segments.at[i].first + k] = i;
+    find_kinds(build);
+    find_pairs(build);
+    for (size_t i = 0; i < build->kinds.count; i++)
+        build->out->programs = add_up(build->out->programs, build->kinds.at[i].configurations);
+    for (size_t i = 0; i < build->pairs.count; i++) {
+        const struct segments_pair *pair = &build->pairs.at[i];
+        const struct segments_segment *from = &build->segments.at[build->kinds.at[pair->from_kind].example],
+                                      *to = &build->segments.at[build->kinds.at[pair->to_kind].example];
+        build->out->programs =
+            add_up(build->out->programs, strategies_of(build, from->first + pair->from_block) *
+                                             strategies_of(build, to->first + pair->to_block));
+    }
+}

@@ -1,0 +1,44 @@
+/* What the files of segments/ share while blocks and segments are found: M by space and by factor. */
+#ifndef TOAST_SEGMENTS_INTERNAL_H
+#define TOAST_SEGMENTS_INTERNAL_H
+
+#include "segments/segments.h"
+
+#include "base/hash.h"
+#include "base/memory.h"
+
+/* M, walkable both ways: edges into space s are in[in_start[s] .. in_start[s + 1]), those at factor f (from
+ * it and into it) around[around_start[f] ..], as the factors at their other ends. */
+struct segments_graph {
+    uint32_t *in_start, *in; /* edges */
+    uint32_t *around_start, *around;
+    uint32_t *contraction_of; /* per space; NDA_NONE */
+};
+struct segments_build {
+    struct segments *out;
+    const struct nda *n;
+    uint64_t most; /* configurations of a segment */
+    struct segments_graph graph;
+    VEC(struct segments_contraction) contractions;
+    VEC(struct segments_block) blocks;
+    VEC(struct segments_strategy) strategies;
+    VEC(struct segments_cell) cells;
+    VEC(struct segments_dependence) dependences; /* by `to` */
+    VEC(struct segments_segment) segments;
+    VEC(struct segments_kind) kinds;
+    VEC(struct segments_pair) pairs;
+};
+
+static inline bool segments_can_split(const struct nda *n, uint32_t factor_index, int64_t devices)
+{
+    return n->factors[factor_index].shardable && n->factors[factor_index].size % devices == 0;
+}
+
+void segments_find_contractions(struct segments_build *build); /* contractions.c */
+void segments_find_gradients(struct segments_build *build);    /* gradients.c: `forward` of each */
+void segments_find_blocks(struct segments_build *build);       /* blocks.c: blocks, owners */
+void segments_find_strategies(struct segments_build *build);   /* strategies.c */
+void segments_find_dependences(struct segments_build *build);  /* dependences.c: and fingerprints */
+void segments_cover(struct segments_build *build);             /* cover.c: segments, kinds, pairs, programs */
+
+#endif

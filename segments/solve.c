@@ -1,0 +1,359 @@
+/* From a module to the plan of the best composed configurations: a layout of the axes, its segments, their
+ * tables by the walk's price, the network, the plan, its price. */
+#include "segments/compose.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PROGRAMS = 2048, LIMIT_ROUNDS = 3, SOLVER_UNITS = 256, LAYOUTS = 3 };
+
+/* ---- plans ---- */
+
+/* what the base takes: the batch wherever it is, else rows, else the first there is */
+static uint32_t base_strategy(const struct segments *segments, uint32_t block)
+{
+    const struct segments_block *it = &segments->blocks[block];
+    const struct nda *n = segments->nda;
+    uint32_t rows = NDA_NONE;
+    for (uint32_t i = 0; i < it->strategy_count; i++) {
+        const struct segments_strategy *strategy = &segments->strategies[it->strategies + i];
+        uint32_t factor_index = n->spaces[segments->contractions[it->entry].space].factors + strategy->factor;
+        if (n->colors[n->factors[factor_index].color].roles & NDA_COLOR_BATCH)
+            return i;
+        if (strategy->side == SEGMENTS_ROWS)
+            rows = i;
+    }
+    return rows == NDA_NONE ? 0 : rows;
+}
+
+static void apply_strategy(const struct segments *segments, const struct plan_context *context,
+                           uint32_t block, uint32_t strategy, uint32_t axis, struct plan *plan)
+{
+    if (strategy >= segments->blocks[block].strategy_count)
+        return;
+    const struct segments_strategy *it = &segments->strategies[segments->blocks[block].strategies + strategy];
+    for (uint32_t i = it->cells; i < it->cells + it->cell_count;
+         i++) /* 0: its tied space did, or a pin closes it */
+        plan_apply_factor(context, plan, segments->cells[i].space, segments->cells[i].factor, axis);
+}
+
+void segments_plan(const struct segments *segments, const struct plan_context *context, uint32_t outer,
+                   uint32_t inner, const uint32_t *configurations, struct plan *out)
+{
+    plan_copy(out, plan_context_start(context));
+    for (uint32_t axis = 0; axis < out->axis_count; axis++)
+        for (uint32_t block = 0; (outer >> axis & 1) && block < segments->block_count; block++)
+            apply_strategy(segments, context, block, base_strategy(segments, block), axis, out);
+    for (uint32_t axis = 0; axis < out->axis_count; axis++)
+        for (uint32_t block = 0; (inner >> axis & 1) && block < segments->block_count; block++) {
+            uint32_t segment = segments->segment_of[block];
+            apply_strategy(segments, context, block,
+                           segments_digit(segments, segment, configurations[segment],
+                                          block - segments->segments[segment].first),
+                           axis, out);
+        }
+}
+
+/* ---- tables ---- */
+
+struct layout {
+    const struct evaluator *evaluator;
+    const struct segments_budget *budget;
+    struct evaluator_session *session;
+    struct segments *segments;
+    struct segments_tables tables;
+    uint32_t outer, inner;
+    uint32_t *base, *now; /* configuration of each segment */
+    struct plan plan;
+};
+
+static enum error_code price_now(struct layout *layout, struct price *price, struct cost *cost,
+                                 struct error *e)
+{
+    if (layout->budget->cancelled && layout->budget->cancelled(layout->budget->user))
+        return error_set(e, ERROR_CANCELLED, "cancelled");
+    segments_plan(layout->segments, evaluator_context(layout->evaluator), layout->outer, layout->inner,
+                  layout->now, &layout->plan);
+    return evaluator_price(layout->session, &layout->plan, price, cost, e);
+}
+
+static uint32_t with_digit(const struct segments *segments, uint32_t segment, uint32_t configuration,
+                           uint32_t block, uint32_t digit)
+{
+    uint32_t weight = 1;
+    const struct segments_segment *it = &segments->segments[segment];
+    for (uint32_t i = it->count - 1; i > block; i--)
+        weight *= segments->blocks[it->first + i].strategy_count
+                      ? segments->blocks[it->first + i].strategy_count
+                      : 1;
+    return configuration + (digit - segments_digit(segments, segment, configuration, block)) * weight;
+}
+
+static void set_base(struct layout *layout)
+{
+    const struct segments *segments = layout->segments;
+    for (uint32_t i = 0; i < segments->segment_count; i++) {
+        layout->base[i] = 0;
+        for (uint32_t k = 0; k < segments->segments[i].count; k++)
+            layout->base[i] = with_digit(segments, i, layout->base[i], k,
+                                         base_strategy(segments, segments->segments[i].first + k));
+    }
+    memcpy(layout->now, layout->base, segments->segment_count * sizeof *layout->now);
+}
+
+static enum error_code price_kind(struct layout *layout, uint32_t kind, struct error *e)
+{
+    uint32_t example = layout->segments->kinds[kind].example;
+    for (uint32_t i = 0; i < layout->segments->kinds[kind].configurations; i++) {
+        struct price price;
+        struct cost cost;
+        layout->now[example] = i;
+        TRY(price_now(layout, &price, &cost, e));
+        layout->tables.time_ps[kind][i] = price.step_ps - layout->tables.base_ps;
+        layout->tables.bytes[kind][i] = price.peak_bytes - layout->tables.base_bytes;
+    }
+    layout->now[example] = layout->base[example];
+    return ERROR_OK;
+}
+
+static enum error_code price_pair(struct layout *layout, uint32_t number, struct error *e)
+{
+    const struct segments *segments = layout->segments;
+    const struct segments_pair *pair = &segments->pairs[number];
+    const struct segments_dependence *it = &segments->dependences[pair->example];
+    uint32_t from = segments->contractions[it->from].block, to = segments->contractions[it->to].block;
+    uint32_t one = segments->segment_of[from], other = segments->segment_of[to];
+    uint32_t rows = segments_strategy_count(segments, from), columns = segments_strategy_count(segments, to);
+    for (uint32_t i = 0; i < rows; i++)
+        for (uint32_t k = 0; k < columns; k++) {
+            struct price price;
+            struct cost cost;
+            layout->now[one] = with_digit(segments, one, layout->base[one], pair->from_block, i);
+            layout->now[other] = with_digit(segments, other, layout->base[other], pair->to_block, k);
+            TRY(price_now(layout, &price, &cost, e));
+            layout->tables.reshard_ps[number][i * columns + k] =
+                price.step_ps - layout->tables.base_ps -
+                layout->tables.time_ps[segments->segments[one].kind][layout->now[one]] -
+                layout->tables.time_ps[segments->segments[other].kind][layout->now[other]];
+        }
+    layout->now[one] = layout->base[one];
+    layout->now[other] = layout->base[other];
+    return ERROR_OK;
+}
+
+static enum error_code fill_tables(struct layout *layout, struct error *e)
+{
+    struct price price;
+    struct cost cost;
+    set_base(layout);
+    TRY(price_now(layout, &price, &cost, e));
+    layout->tables.base_ps = price.step_ps;
+    layout->tables.base_bytes = price.peak_bytes;
+    for (uint32_t kind = 0; kind < layout->segments->kind_count; kind++)
+        TRY(price_kind(layout, kind, e));
+    for (uint32_t pair = 0; pair < layout->segments->pair_count; pair++)
+        TRY(price_pair(layout, pair, e));
+    return ERROR_OK;
+}
+
+/* ---- choice ---- */
+
+/* the network's answer under the limit into layout->now; where nothing fits, the least memory */
+static enum error_code choose(struct layout *layout, int64_t limit, bool *proved, struct error *e)
+{
+    struct cfn_problem problem;
+    struct cfn_answer answer = {0};
+    int64_t shift;
+    struct cfn_budget budget = {.units = SOLVER_UNITS,
+                                .threads = layout->budget->threads == 2 ? 2 : 1,
+                                .seed = layout->budget->seed,
+                                .cancelled = layout->budget->cancelled,
+                                .user = layout->budget->user};
+    bool possible = segments_problem(&layout->tables, limit, &problem, &shift);
+    enum error_code code = cfn_solve(&problem, &budget, &answer, e);
+    *proved = code == ERROR_OK && possible && answer.status == CFN_STATUS_OPTIMAL;
+    for (uint32_t i = 0; code == ERROR_OK && i < problem.node_count; i++) {
+        int32_t least = 0;
+        for (int32_t k = 1; k < problem.nodes[i].domain; k++)
+            if (problem.usages[problem.nodes[i].first_value + (uint64_t)k] <
+                problem.usages[problem.nodes[i].first_value + (uint64_t)least])
+                least = k;
+        layout->now[i] = (uint32_t)(answer.values ? answer.values[i] : least);
+    }
+    cfn_answer_release(&answer);
+    cfn_problem_release(&problem);
+    return code;
+}
+
+static bool is_mixed(const struct layout *layout)
+{
+    for (uint32_t i = 0; i < layout->segments->segment_count; i++)
+        for (uint32_t k = 0; k < i; k++)
+            if (layout->segments->segments[i].kind == layout->segments->segments[k].kind &&
+                layout->now[i] != layout->now[k])
+                return true;
+    return false;
+}
+
+static void keep(const struct layout *layout, const struct price *price, struct cost cost, bool proved,
+                 struct segments_answer *out)
+{
+    uint32_t rounds = out->plan.rounds;
+    free(out->plan.factors.at);
+    *out = (struct segments_answer){
+        .plan = {.hash = layout->plan.hash, .price = *price, .cost = cost, .rounds = rounds},
+        .blocks = layout->segments->block_count,
+        .segments = layout->segments->segment_count,
+        .kinds = layout->segments->kind_count,
+        .programs = layout->segments->programs,
+        .inner = layout->inner,
+        .composed_ps = segments_composed_ps(&layout->tables, layout->now),
+        .composed_bytes = segments_composed_bytes(&layout->tables, layout->now),
+        .proved = proved,
+        .mixed = is_mixed(layout)};
+    plan_factors_list(evaluator_context(layout->evaluator), &layout->plan, &out->plan.factors);
+}
+
+static enum error_code rounds(struct layout *layout, struct segments_answer *out, struct error *e)
+{
+    int64_t limit = evaluator_machine(layout->evaluator)->memory_limit_bytes, now = limit;
+    for (int i = 0; i < LIMIT_ROUNDS; i++) {
+        struct price price;
+        struct cost cost;
+        bool proved;
+        TRY(choose(layout, now, &proved, e));
+        TRY(price_now(layout, &price, &cost, e));
+        out->plan.rounds++;
+        if (!out->blocks || cost_compare(cost, layout->plan.hash, out->plan.cost, out->plan.hash) < 0)
+            keep(layout, &price, cost, proved, out);
+        if (price.peak_bytes <= limit)
+            break;
+        now -= price.peak_bytes - limit + limit / 100;
+    }
+    return ERROR_OK;
+}
+
+/* the longest windows whose tables the budget pays for */
+static void make_segments(struct layout *layout, int64_t devices)
+{
+    uint64_t budget = layout->budget->programs ? layout->budget->programs : PROGRAMS;
+    uint64_t most = SEGMENTS_MOST_CONFIGURATIONS;
+    const struct nda *n = plan_context_nda(evaluator_context(layout->evaluator));
+    for (;;) {
+        segments_create(n, devices, most, &layout->segments);
+        if (layout->segments->programs <= budget || most < 2)
+            return;
+        segments_destroy(layout->segments);
+        most /= 3;
+    }
+}
+
+static enum error_code solve_layout(const struct evaluator *evaluator, const struct segments_budget *budget,
+                                    uint32_t all, uint32_t inner, struct segments_answer *out,
+                                    struct error *e)
+{
+    const struct plan_context *context = evaluator_context(evaluator);
+    const struct mesh *mesh = plan_context_mesh(context);
+    struct layout layout = {.evaluator = evaluator, .budget = budget, .outer = all & ~inner, .inner = inner};
+    int64_t devices = 1;
+    for (uint32_t axis = 0; axis < mesh->axis_count; axis++)
+        devices *= inner >> axis & 1 ? mesh->axes[axis].size : 1;
+    make_segments(&layout, devices);
+    layout.session = evaluator_session_create(evaluator);
+    layout.base = mem_zalloc((size_t)layout.segments->segment_count + 1, sizeof *layout.base);
+    layout.now = mem_zalloc((size_t)layout.segments->segment_count + 1, sizeof *layout.now);
+    plan_init(&layout.plan, plan_context_nda(context), mesh);
+    segments_tables_create(layout.segments, &layout.tables);
+    enum error_code code = fill_tables(&layout, e);
+    if (code == ERROR_OK)
+        code = rounds(&layout, out, e);
+    segments_tables_release(&layout.tables);
+    plan_release(&layout.plan);
+    free(layout.base);
+    free(layout.now);
+    evaluator_session_destroy(layout.session);
+    segments_destroy(layout.segments);
+    return code;
+}
+
+enum error_code segments_solve(const struct evaluator *evaluator, const struct segments_budget *budget,
+                               struct segments_answer *out, struct error *e)
+{
+    const struct plan_context *context = evaluator_context(evaluator);
+    const struct mesh *mesh = plan_context_mesh(context);
+    uint32_t all = 0, first = 0, last = 0, layouts[LAYOUTS], count = 0;
+    *out = (struct segments_answer){0};
+    for (uint32_t axis = 0; axis < mesh->axis_count; axis++)
+        if (mesh->axes[axis].size > 1) {
+            first = first ? first : 1u << axis;
+            last = 1u << axis;
+            all |= last;
+        }
+    struct evaluator_session *session =
+        evaluator_session_create(evaluator); /* the pins alone: always there */
+    enum error_code code =
+        evaluator_price(session, plan_context_start(context), &out->plan.price, &out->plan.cost, e);
+    evaluator_session_destroy(session);
+    out->plan.hash = plan_context_start(context)->hash;
+    if (all)
+        layouts[count++] = last;
+    if (first != last)
+        layouts[count++] = all;
+    if (first != last)
+        layouts[count++] = first;
+    for (uint32_t i = 0; i < count && code == ERROR_OK; i++)
+        code = solve_layout(evaluator, budget, all, layouts[i], out, e);
+    return code;
+}
+
+/* ---- bytes ---- */
+
+struct tail {
+    char magic[8];
+    uint32_t blocks, segments, kinds, inner;
+    uint64_t programs;
+    int64_t composed_ps, composed_bytes;
+    uint64_t proved, mixed;
+};
+
+void segments_answer_release(struct segments_answer *answer)
+{
+    plan_cfn_answer_release(&answer->plan);
+    *answer = (struct segments_answer){0};
+}
+
+void segments_answer_write(const struct segments_answer *answer, unsigned char **bytes, size_t *size)
+{
+    struct tail tail = {"segment",      answer->blocks,   answer->segments,    answer->kinds,
+                        answer->inner,  answer->programs, answer->composed_ps, answer->composed_bytes,
+                        answer->proved, answer->mixed};
+    plan_cfn_answer_write(&answer->plan, bytes, size);
+    *bytes = mem_realloc(*bytes, *size + sizeof tail, 1);
+    memcpy(*bytes + *size, &tail, sizeof tail);
+    *size += sizeof tail;
+}
+
+enum error_code segments_answer_read(const struct evaluator *evaluator, const void *bytes, size_t size,
+                                     struct segments_answer *out, struct error *e)
+{
+    struct tail tail;
+    *out = (struct segments_answer){0};
+    if (size < sizeof tail)
+        return error_set(e, ERROR_INTERNAL, "an answer of segments is too short");
+    memcpy(&tail, (const unsigned char *)bytes + size - sizeof tail, sizeof tail);
+    if (memcmp(tail.magic, "segment", 8) != 0)
+        return error_set(e, ERROR_INTERNAL, "an answer of segments has another form");
+    TRY(plan_cfn_answer_read(evaluator, bytes, size - sizeof tail, &out->plan, e));
+    out->blocks = tail.blocks;
+    out->segments = tail.segments;
+    out->kinds = tail.kinds;
+    out->inner = tail.inner;
+    out->programs = tail.programs;
+    out->composed_ps = tail.composed_ps;
+    out->composed_bytes = tail.composed_bytes;
+    out->proved = tail.proved != 0;
+    out->mixed = tail.mixed != 0;
+    return ERROR_OK;
+}

@@ -1,0 +1,234 @@
+/* links: cfn */
+/* Dives by themselves: on problems whose answers share a class in every node they find better valleys than
+ * the rest does; one thread and two give the same bytes; what a pass says of a single value is never above
+ * what the best assignment with it costs; messages, prices and a phase's beginning are left as they were. */
+#include "tests/cfn/random_problem.h"
+
+#include "cfn/dive.h"
+#include "cfn/dual.h"
+#include "cfn/load.h"
+#include "cfn/reduce.h"
+#include "cfn/solve.h"
+
+#include <math.h>
+
+static const struct random_shape plain = {6, 4, 12, 0.1, 0.15, 0.2, 50, 1, 1};
+static const struct random_shape hard = {7, 3, 18, 0.02, 0.0, 0.0, 1000000, 0, 1};
+
+/* A grid in which neighbours want one class, and each class has its own cost a node: valleys as deep as they
+ * are wide. Classes are values mod CLASSES. */
+enum { SIDE = 7, CLASSES = 4, VALUES = 8, NODES = SIDE * SIDE, CHANGE = 150 };
+
+static void add_edge(struct cfn_problem *problem, int32_t first, int32_t second, struct rng *rng)
+{
+    uint32_t edge = problem->edge_count++;
+    problem->edges[edge] = (struct cfn_edge){first, second, edge};
+    problem->matrices[edge] = (struct cfn_matrix){problem->entry_count, VALUES * VALUES};
+    problem->matrix_count = problem->edge_count;
+    for (int a = 0; a < VALUES; a++)
+        for (int b = 0; b < VALUES; b++)
+            problem->entries[problem->entry_count++] =
+                (a % CLASSES == b % CLASSES ? 0 : CHANGE) + (int64_t)rng_below(rng, 20);
+}
+
+static void valleys(struct rng *rng, struct cfn_problem *problem)
+{
+    *problem = (struct cfn_problem){.node_count = NODES, .value_count = NODES * VALUES, .has_limit = 1};
+    problem->nodes = mem_zalloc(NODES, sizeof *problem->nodes);
+    problem->costs = mem_zalloc(NODES * VALUES, sizeof *problem->costs);
+    problem->usages = mem_zalloc(NODES * VALUES, sizeof *problem->usages);
+    problem->edges = mem_zalloc(2 * NODES, sizeof *problem->edges);
+    problem->matrices = mem_zalloc(2 * NODES, sizeof *problem->matrices);
+    problem->entries = mem_zalloc((size_t)2 * NODES * VALUES * VALUES, sizeof *problem->entries);
+    for (int32_t i = 0; i < NODES; i++) {
+        problem->nodes[i] = (struct cfn_node){i, i + 12, (uint64_t)i * VALUES, VALUES};
+        for (int a = 0; a < VALUES; a++) {
+            problem->costs[i * VALUES + a] = (int64_t)rng_below(rng, 100);
+            problem->usages[i * VALUES + a] = 1 + (int64_t)rng_below(rng, 30);
+        }
+        if (i % SIDE)
+            add_edge(problem, i - 1, i, rng);
+        if (i >= SIDE)
+            add_edge(problem, i - SIDE, i, rng);
+    }
+    problem->limit = 130;
+}
+
+static struct cfn_answer solve(const struct cfn_problem *problem, struct cfn_budget budget)
+{
+    struct cfn_answer answer;
+    struct error e;
+    ASSERT_OK(cfn_solve(problem, &budget, &answer, &e), &e);
+    return answer;
+}
+
+static void same_with_one_thread_and_two(void **state)
+{
+    uint64_t start = support_seed(911);
+    (void)state;
+    for (int round = 0; round < 4; round++) {
+        struct rng rng = {start + (uint64_t)round};
+        struct cfn_problem problem;
+        valleys(&rng, &problem);
+        struct cfn_budget budget = {.units = 150, .seed = start, .threads = 1, .without = CFN_WITHOUT_LNS};
+        struct cfn_answer one = solve(&problem, budget);
+        budget.threads = 2;
+        struct cfn_answer two = solve(&problem, budget);
+        assert_int_equal(one.status, two.status);
+        assert_true(one.bound == two.bound && one.units == two.units);
+        if (one.values)
+            assert_memory_equal(one.values, two.values, NODES * sizeof *one.values);
+        cfn_answer_release(&one);
+        cfn_answer_release(&two);
+        cfn_problem_release(&problem);
+    }
+}
+
+/* equal work with and without them, neighbourhood search off */
+static void dives_find_other_valleys(void **state)
+{
+    uint64_t start = support_seed(921);
+    __int128 sum = 0, sum_without = 0;
+    int solved = 0;
+    (void)state;
+    for (int round = 0; round < 12; round++) {
+        struct rng rng = {start + (uint64_t)round};
+        struct cfn_problem problem;
+        valleys(&rng, &problem);
+        unsigned less = CFN_WITHOUT_LNS | CFN_WITHOUT_PROVE;
+        struct cfn_budget budget = {.units = 150, .seed = 1, .threads = 1, .without = less};
+        struct cfn_answer with = solve(&problem, budget);
+        budget.without = less | CFN_WITHOUT_DIVES;
+        struct cfn_answer lacking = solve(&problem, budget);
+        if (with.values && lacking.values) {
+            sum += with.verdict.cost;
+            sum_without += lacking.verdict.cost;
+            solved++;
+        }
+        cfn_answer_release(&with);
+        cfn_answer_release(&lacking);
+        cfn_problem_release(&problem);
+    }
+    print_message("%d problems: %lld, without dives %lld\n", solved, (long long)sum, (long long)sum_without);
+    assert_true(solved > 8 && sum < sum_without);
+}
+
+/* the least cost with value `fixed` of node i, infinite when none fits */
+static double least_with(const struct cfn_model *model, int32_t node, int32_t fixed)
+{
+    struct cfn_point point;
+    double best = HUGE_VAL;
+    int64_t *profile = mem_zalloc((size_t)model->time_count + 1, sizeof *profile);
+    cfn_point_create(model, &point);
+    do {
+        if (point.value[node] != fixed)
+            continue;
+        cfn_point_evaluate(model, &point, profile);
+        if (cfn_point_feasible(&point) && (double)point.cost < best)
+            best = (double)point.cost;
+    } while (next_assignment(model->size, (uint32_t)model->node_count, point.value));
+    free(profile);
+    cfn_point_release(&point);
+    return best;
+}
+
+static int check_values(const struct cfn_model *model, struct rng *rng)
+{
+    struct cfn_trws trws;
+    double *lambda = mem_zalloc((size_t)model->time_count + 1, sizeof *lambda),
+           *estimate = mem_zalloc(model->value_count + 1, sizeof *estimate);
+    int64_t *least = mem_zalloc(model->value_count + 1, sizeof *least);
+    int checked = 0;
+    cfn_trws_create(model, &trws);
+    for (int round = 0; round < 3; round++) {
+        for (int32_t time = 0; time < model->time_count; time++)
+            lambda[time] = rng_unit(rng) < 0.5 ? 0 : rng_unit(rng) * (double)(1 << rng_below(rng, 16));
+        cfn_trws_price(&trws, lambda);
+        (void)cfn_trws_marginals(&trws, estimate);
+        cfn_trws_certify_values(&trws, least);
+        for (int32_t i = 0; i < model->node_count; i++)
+            for (int32_t a = 0; a < model->size[i]; a++, checked++) {
+                size_t at = model->offset[i] + (size_t)a;
+                double exact = least_with(model, i, a), slack = 1e-6 * (1 + fabs(exact));
+                if ((double)least[at] > exact || estimate[at] > exact + slack)
+                    fail_msg("node %d value %d: certified %lld, estimate %f, least %f", i, a,
+                             (long long)least[at], estimate[at], exact);
+            }
+    }
+    cfn_trws_release(&trws);
+    free(lambda);
+    free(estimate);
+    free(least);
+    return checked;
+}
+
+static void values_cost_at_least_what_is_said(void **state)
+{
+    uint64_t start = support_seed(931);
+    int checked = 0;
+    (void)state;
+    for (int round = 0; round < 250; round++) {
+        struct rng rng = {start + (uint64_t)round * 31};
+        struct cfn_problem problem;
+        struct cfn_network *n;
+        struct cfn_model model;
+        struct error e;
+        random_problem(&rng, round % 2 ? &plain : &hard, &problem);
+        ASSERT_OK(cfn_network_create(&problem, true, &n, &e), &e);
+        cfn_reduce(n, CFN_RULE_CONSISTENCY | CFN_RULE_MEMORY, NULL, NULL);
+        if (!n->wiped) {
+            cfn_model_create(n, &model);
+            checked += check_values(&model, &rng);
+            cfn_model_release(&model);
+        }
+        cfn_network_destroy(n);
+        cfn_problem_release(&problem);
+    }
+    print_message("%d values\n", checked);
+    assert_true(checked > 3000);
+}
+
+static void a_phase_leaves_messages_and_prices(void **state)
+{
+    struct rng rng = {support_seed(941)};
+    struct cfn_problem problem;
+    struct cfn_network *n;
+    struct cfn_model model;
+    struct cfn_worker worker;
+    struct error e;
+    (void)state;
+    valleys(&rng, &problem);
+    ASSERT_OK(cfn_network_create(&problem, true, &n, &e), &e);
+    cfn_reduce(n, CFN_RULE_ALL, NULL, NULL);
+    cfn_model_create(n, &model);
+    cfn_worker_create(&model, 0, 1, &worker);
+    worker.goes_on = true;
+    worker.phase_end = 8 << 20;
+    cfn_worker_begin(&worker);
+    cfn_dual_phase(&worker, 0);
+    double *kept = mem_alloc((model.message_count + 1) * sizeof *kept);
+    memcpy(kept, worker.trws.message, model.message_count * sizeof *kept);
+    worker.phase_end = worker.work + (8 << 20);
+    cfn_worker_begin(&worker);
+    cfn_dive_phase(&worker);
+    assert_memory_equal(kept, worker.trws.message, model.message_count * sizeof *kept);
+    assert_null(worker.trws.dropped);
+    for (int32_t time = 0; time < model.time_count; time++)
+        assert_true(fabs(worker.trws.prices[time + 1] - worker.trws.prices[time] -
+                         worker.best_lambda[time]) <= 1e-9 * (1 + worker.trws.prices[model.time_count]));
+    assert_true(worker.has_best && worker.pool.count > 0);
+    free(kept);
+    cfn_worker_release(&worker);
+    cfn_model_release(&model);
+    cfn_network_destroy(n);
+    cfn_problem_release(&problem);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(same_with_one_thread_and_two),
+                                       cmocka_unit_test(dives_find_other_valleys),
+                                       cmocka_unit_test(values_cost_at_least_what_is_said),
+                                       cmocka_unit_test(a_phase_leaves_messages_and_prices)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,25 @@
+#!/usr/bin/env python3
+# label: truth
+# timeout: 400
+"""toast.plan(..).jit() of flax (linen, nnx), equinox, haiku and optax (adam, adafactor): as test_jax.py asks of plain models."""
+import sys
+
+import support
+
+support.enter("models")
+
+import checks  # noqa: E402
+import frameworks  # noqa: E402
+
+# what XLA for CPUs moves above the plan today, where that is more than a tenth
+WIDER = {"haiku": 1.3}
+
+
+def main():
+    for name in sys.argv[1:] or frameworks.FRAMEWORKS:
+        checks.check(name, frameworks.FRAMEWORKS[name], factor=WIDER.get(name, 1.1))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

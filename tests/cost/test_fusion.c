@@ -1,0 +1,237 @@
+/* What fuses by each rule, on programs small enough to be worked out by hand: the bytes of memory beside
+ * arguments and results, and the bytes that all kernels move. The machine moves a byte in a picosecond and
+ * launches for nothing, so that its times are bytes; its arithmetic is as fast beside its memory as an
+ * H100's. N, R and C are numbers of elements. */
+#include "subject.h"
+#include "toy.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { N = 1 << 20, MIB = 1 << 20 };
+
+struct moved {
+    int64_t temporary, bytes;
+};
+
+static void make_plain(struct cost_machine *machine, struct cost_backend *backend, uint16_t rules)
+{
+    *backend = *cost_backend(COST_XLA_CPU);
+    backend->fusion = rules;
+    machine->backend = backend;
+    machine->asynchronous = false;
+    machine->device.memory_bytes_per_s = 1e12;
+    machine->device.memory_fraction = 1;
+    machine->device.rate_flops[COST_RATE_F32] = 20e12;
+    machine->device.launch_ps = 0;
+}
+
+static struct moved measure_on(const char *device, const char *text, uint16_t rules)
+{
+    struct subject subject;
+    struct cost_backend backend;
+    struct error e;
+    ASSERT_OK(subject_text(&subject, text, strlen(text), &e), &e);
+    ASSERT_OK(subject_mesh(&subject, "x=2", &e), &e);
+    ASSERT_OK(cost_machine_create(&subject.mesh, device, 0, &subject.machine, &e), &e);
+    make_plain(&subject.machine, &backend, rules);
+    ASSERT_OK(subject_evaluator(&subject, &e), &e);
+    const struct price *price = evaluator_unsharded(subject.evaluator);
+    struct moved moved = {price->peak_bytes - price->argument_bytes - price->output_bytes +
+                              price->alias_bytes,
+                          price->compute_ps};
+    subject_close(&subject);
+    return moved;
+}
+
+static void expect(const char *text, uint16_t rules, int64_t temporary, int64_t bytes)
+{
+    struct moved moved = measure_on("h100", text, rules);
+    assert_int_equal(moved.temporary, temporary);
+    assert_int_equal(moved.bytes, bytes);
+}
+
+#define VECTOR "tensor<1048576xf32>"
+#define USE(name, op, value) "    " name " = stablehlo." op " " value " : " VECTOR "\n"
+
+/* v = a + b: its roots are 8 N bytes, its own are 4 N. Three users: 3 x 8 N <= 8 N + 4 x 4 N, so it is
+ * computed in each of them. Four: 4 x 8 N > 8 N + 5 x 4 N, so it is stored. */
+static const char three_users[] =
+    "func.func @main(%a: " VECTOR ", %b: " VECTOR ") -> (" VECTOR ", " VECTOR ", " VECTOR ") {\n"
+    "    %v = stablehlo.add %a, %b : " VECTOR "\n" USE("%0", "negate", "%v") USE("%1", "abs", "%v")
+        USE("%2", "sign", "%v") "    return %0, %1, %2 : " VECTOR ", " VECTOR ", " VECTOR "\n}\n";
+static const char four_users[] =
+    "func.func @main(%a: " VECTOR ", %b: " VECTOR ") -> (" VECTOR ", " VECTOR ", " VECTOR ", " VECTOR ") {\n"
+    "    %v = stablehlo.add %a, %b : " VECTOR "\n" USE("%0", "negate", "%v") USE("%1", "abs", "%v")
+        USE("%2", "sign", "%v") USE("%3", "floor", "%v") "    return %0, %1, %2, %3 : " VECTOR ", " VECTOR
+                                                         ", " VECTOR ", " VECTOR "\n}\n";
+
+static void stored_where_that_moves_fewer_bytes(void **state)
+{
+    expect(three_users, COST_FUSE_BYTES, 0, 3 * 12 * N);
+    expect(four_users, COST_FUSE_BYTES, 4 * N, 12 * N + 4 * 8 * N);
+    /* what reads two arrays is stored by the rule for CPUs */
+    expect(three_users, 0, 4 * N, 12 * N + 3 * 8 * N);
+    expect(four_users, 0, 4 * N, 12 * N + 4 * 8 * N);
+}
+
+/* a sine takes what moves 60 bytes: 2 x 4 N + 60 N > 4 N + 3 x 4 N; an exponential 4: 8 N + 4 N is less */
+static void effort_counts(void **state)
+{
+    static const char sine[] = "func.func @main(%a: " VECTOR ") -> (" VECTOR ", " VECTOR
+                               ") {\n" USE("%v", "sine", "%a") USE("%0", "negate", "%v")
+                                   USE("%1", "abs", "%v") "    return %0, %1 : " VECTOR ", " VECTOR "\n}\n";
+    static const char power[] = "func.func @main(%a: " VECTOR ") -> (" VECTOR ", " VECTOR
+                                ") {\n" USE("%v", "exponential", "%a") USE("%0", "negate", "%v")
+                                    USE("%1", "abs", "%v") "    return %0, %1 : " VECTOR ", " VECTOR "\n}\n";
+    expect(sine, COST_FUSE_BYTES, 0, 2 * 8 * N);
+    expect(sine, COST_FUSE_BYTES | COST_FUSE_EFFORT, 4 * N, 3 * 8 * N);
+    expect(power, COST_FUSE_BYTES | COST_FUSE_EFFORT, 0, 2 * 8 * N);
+    expect(power, 0, 4 * N, 3 * 8 * N);
+}
+
+/* what four kernels of 4 KiB use is computed in each of them: storing it takes a launch */
+static void small_values_are_not_launched_for(void **state)
+{
+    char *text = mem_printf("%s", four_users), *out = text, *in = text;
+    while (*in) { /* 1048576 elements become 1024 */
+        bool size = strncmp(in, "1048576", 7) == 0;
+        memmove(out, size ? "1024" : in, size ? 4 : 1);
+        out += size ? 4 : 1;
+        in += size ? 7 : 1;
+    }
+    *out = 0;
+    expect(text, COST_FUSE_BYTES, 4096, 12288 + 4 * 8192);
+    expect(text, COST_FUSE_BYTES | COST_FUSE_LAUNCH, 0, 4 * 12288);
+    free(text);
+}
+
+/* rows of a converted table: 4 MiB of bf16, 8 MiB as f32, of which 64 rows of 4 KiB are read */
+static void gathers_take_their_producers_in(void **state)
+{
+    static const char text[] =
+        "func.func @main(%t: tensor<2048x1024xbf16>, %i: tensor<64x1xi32>) -> tensor<64x1024xf32> {\n"
+        "    %c = stablehlo.convert %t : (tensor<2048x1024xbf16>) -> tensor<2048x1024xf32>\n"
+        "    %g = \"stablehlo.gather\"(%c, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], "
+        "collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = "
+        "array<i64: 1, 1024>}> : (tensor<2048x1024xf32>, tensor<64x1xi32>) -> tensor<64x1024xf32>\n"
+        "    return %g : tensor<64x1024xf32>\n}\n";
+    int64_t rows = 64 * 4096, indices = 64 * 4;
+    expect(text, COST_FUSE_BYTES, 8 * MIB, 12 * MIB + 2 * rows + indices);
+    expect(text, COST_FUSE_BYTES | COST_FUSE_GATHER, 0, 2 * rows + indices);
+}
+
+/* x less the maximum of its row: one kernel where rows stay in it */
+static void rows_stay_in_the_kernel(void **state)
+{
+    static const char text[] =
+        "func.func @main(%x: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {\n"
+        "    %least = stablehlo.constant dense<0xFF800000> : tensor<f32>\n"
+        "    %m = stablehlo.reduce(%x init: %least) applies stablehlo.maximum across dimensions = [1] : "
+        "(tensor<1024x1024xf32>, tensor<f32>) -> tensor<1024xf32>\n"
+        "    %b = stablehlo.broadcast_in_dim %m, dims = [0] : (tensor<1024xf32>) -> tensor<1024x1024xf32>\n"
+        "    %y = stablehlo.subtract %x, %b : tensor<1024x1024xf32>\n"
+        "    return %y : tensor<1024x1024xf32>\n}\n";
+    expect(text, COST_FUSE_BYTES, 4096, 4 * MIB + 4096 + 8 * MIB + 4096);
+    expect(text, COST_FUSE_BYTES | COST_FUSE_ROWS, 0, 8 * MIB);
+}
+
+/* a + b and a x b read the same: with two results of one kernel both arrays are read once */
+static void siblings_read_once(void **state)
+{
+    static const char text[] =
+        "func.func @main(%a: " VECTOR ", %b: " VECTOR ") -> (" VECTOR ", " VECTOR ") {\n"
+        "    %0 = stablehlo.add %a, %b : " VECTOR "\n"
+        "    %1 = stablehlo.multiply %a, %b : " VECTOR "\n"
+        "    return %0, %1 : " VECTOR ", " VECTOR "\n}\n";
+    expect(text, COST_FUSE_BYTES, 0, 2 * 12 * N);
+    expect(text, COST_FUSE_BYTES | COST_FUSE_SIBLINGS, 0, 12 * N + 4 * N);
+}
+
+/* bf16 that is stored between elementwise kernels takes four bytes where there is no such arithmetic */
+static void bf16_is_kept_wide_without_its_arithmetic(void **state)
+{
+#define BF16 "tensor<1048576xbf16>"
+    static const char text[] = "func.func @main(%a: " BF16 ") -> (" BF16 ", " BF16 ") {\n"
+                               "    %v = stablehlo.sine %a : " BF16 "\n"
+                               "    %0 = stablehlo.negate %v : " BF16 "\n"
+                               "    %1 = stablehlo.abs %v : " BF16 "\n"
+                               "    return %0, %1 : " BF16 ", " BF16 "\n}\n";
+#undef BF16
+    expect(text, COST_FUSE_BYTES | COST_FUSE_EFFORT, 2 * N, 3 * 4 * N);
+    struct moved wide = measure_on("a100-40", text, COST_FUSE_BYTES | COST_FUSE_EFFORT);
+    assert_int_equal(wide.temporary, 4 * N);
+    assert_int_equal(wide.bytes, (2 + 4) * N + 2 * (4 + 2) * N);
+    wide = measure_on("a100-40", text, 0);
+    assert_int_equal(wide.temporary, 2 * N);
+}
+
+/* An all_reduce of its own whose result is read transposed: the moment is in the other order from the start.
+ */
+static void turned_arguments_are_copied(void **state)
+{
+    const int64_t floats = 9 * MIB; /* 36 MiB, more than what is combined */
+    for (int tpu = 0; tpu < 2; tpu++) {
+        struct toy toy;
+        toy_begin(&toy, 2, (int64_t[]){floats, floats}, (int[]){-1, 0});
+        uint32_t dot = TOY_OP(&toy, "sort", floats, 0);
+        uint32_t sum = toy_step(&toy, SPMD_ALL_REDUCE, 0, &dot, 1, 1, floats);
+        toy.local.steps[1].axis_count = 1;
+        uint32_t turned = TOY_OP(&toy, "transpose", floats, sum);
+        uint32_t moment = TOY_OP(&toy, "add", floats, turned, 1);
+        TOY_END(&toy, moment);
+        if (tpu)
+            cost_machine_set_backend(&toy.machine, &toy.mesh, COST_XLA_TPU);
+        struct price price = toy_price(&toy);
+        /* two arguments, the gradient before and after it is reduced; the copy */
+        assert_int_equal(price.peak_bytes, 4 * floats * (4 + tpu));
+        uint32_t count;
+        struct price_live *live = price_live_at(&toy.local, &toy.machine, price.peak_step, &count);
+        int64_t alive = 0;
+        for (uint32_t i = 0; i < count; i++)
+            alive += live[i].bytes;
+        assert_int_equal(alive, price.peak_bytes);
+        free(live);
+        toy_release(&toy);
+    }
+}
+
+/* Two reduce_scatters that XLA for GPUs makes one of: the first one's operand waits for the second's. */
+static void combined_scatters_hold_their_operands(void **state)
+{
+    enum { K = 1024 };
+    for (int gpu = 0; gpu < 2; gpu++) {
+        struct toy toy;
+        toy_begin(&toy, 1, (int64_t[]){K}, NULL);
+        uint32_t parts[2];
+        for (int i = 0; i < 2; i++) {
+            uint32_t gradient = TOY_OP(&toy, "sort", 8 * K, 0);
+            parts[i] = toy_step(&toy, SPMD_REDUCE_SCATTER, 0, &gradient, 1, 1, 4 * K);
+            toy.local.steps[2 * i + 1].axis_count = 1;
+        }
+        uint32_t y = TOY_OP(&toy, "sort", K, parts[0], parts[1]);
+        TOY_END(&toy, y);
+        if (gpu)
+            cost_machine_set_backend(&toy.machine, &toy.mesh, COST_XLA_GPU);
+        struct price price = toy_price(&toy);
+        /* argument and result; the first's part, the second's operand and part; the first's operand */
+        assert_int_equal(price.program_peak_bytes, 4 * K * (2 + 4 + 8 + 4 + (gpu ? 8 : 0)));
+        toy_release(&toy);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(stored_where_that_moves_fewer_bytes),
+        cmocka_unit_test(effort_counts),
+        cmocka_unit_test(small_values_are_not_launched_for),
+        cmocka_unit_test(gathers_take_their_producers_in),
+        cmocka_unit_test(rows_stay_in_the_kernel),
+        cmocka_unit_test(siblings_read_once),
+        cmocka_unit_test(bf16_is_kept_wide_without_its_arithmetic),
+        cmocka_unit_test(turned_arguments_are_copied),
+        cmocka_unit_test(combined_scatters_hold_their_operands),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

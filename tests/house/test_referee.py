@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+# label: unit
+"""What the referee of the price reads, on a log and a module of XLA:GPU that were kept (shortened): a small GPT train step as
+fsdp:data+megatron:model on data=4,model=2, H100. And how it compares, on figures that are worked out by hand. No JAX."""
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+KEPT = ROOT / "tests/house/referee"
+sys.path.insert(0, str(ROOT / "clients/python/src"))
+from toast_referee import compare, compilers, devices, modules, schedule  # noqa: E402
+
+
+def close(found, wanted):
+    return abs(found - wanted) <= 1e-6 * max(1, abs(wanted))
+
+
+def test_schedule():
+    """the figures after scheduling, not those before; times of collectives by kind"""
+    said = schedule.read((KEPT / "schedule.log").read_text().splitlines())
+    assert said["scheduled_us"] == 478.278 and said["exposed_us"] == 420.691, said
+    assert said["exposed_us_by_kind"] == {"all_reduce": 280.723, "all_gather": 127.773, "reduce_scatter": 12.1955}, said
+    assert close(said["communication_us_by_kind"]["all_reduce"], 4 * 24.224), said
+    nothing = schedule.read(["I1123 sol_latency_estimator.cc:503] NodeCost: Fallback cost for param.230: 0 us"])
+    assert nothing["scheduled_us"] is None and nothing["exposed_us"] == 0, nothing
+
+
+def test_module():
+    """one matmul, one fusion, one softmax in Triton and a copy that the estimate takes as free; asynchronous collectives"""
+    text = (KEPT / "final.hlo").read_text()
+    said = modules.times(text, 3.2e12)
+    assert (said["matmuls"], said["kernels"], said["copies"]) == (1, 2, 1), said
+    assert close(said["matmul_us"], 0.0075) and close(said["other_us"], 0.0385 + 0.01), said
+    moved = 2 * 4 * 2 * 4 * 32 * 32 + 2 * 4 * 32 * 16   # softmax: operand and result, f32; the copy alike
+    assert close(said["unpriced_us"], moved / (0.9 * 3.2e12) * 1e6), said
+    rows = {row["kind"]: row for row in modules.collectives(text)}
+    assert rows["all_reduce"] == {"kind": "all_reduce", "group": 2, "operations": 1, "tensors": 1, "bytes": 4 * 2 * 32 * 64}, rows
+    assert rows["all_gather"] == {"kind": "all_gather", "group": 2, "operations": 1, "tensors": 4, "bytes": 4 * 4 * 16 * 192}, rows
+    assert rows["reduce_scatter"]["tensors"] == 28 and rows["reduce_scatter"]["group"] == 4, rows
+
+
+def test_shapes_and_groups():
+    assert modules.bytes_of("(bf16[8,2]{1,0}, pred[3], f32[])") == 32 + 3 + 4
+    assert modules.bytes_of("f8e4m3fn[16]{0}") == 16
+    assert modules.group_size("{{0,4,8,12},{1,5,9,13}}") == 4
+    assert modules.group_size("[2,8]<=[4,4]T(1,0)") == 8
+    assert modules.group_size("mesh['data'=4,'model'=2] {'data'}") == 4
+    assert modules.group_size("mesh['data'=4,'model'=2] {'data':(1)2,'model'}") == 4
+
+
+def row(name, ours, theirs, peak=1.0, fits=True):
+    """a plan whose step is `ours` by the price and `theirs` by the compiler, in milliseconds"""
+    price = {"step_ps": ours * 1e9, "compute_ps": ours * 1e9, "matmul_ps": ours * 5e8, "communication_ps": 0, "exposed_ps": 0,
+             "peak_bytes": 1e9 * peak, "fits": fits}
+    said = {"step_us": theirs * 1e3, "matmul_us": theirs * 400, "other_us": theirs * 500, "unpriced_us": theirs * 100,
+            "communication_us": 0, "exposed_us": 0, "peak": 1e9}
+    return {"plan": name, "price": price, "compiler": said}
+
+
+def test_compare():
+    """three plans, of which the compiler puts two within 5 %: that pair says nothing"""
+    rows = [row("first", 10, 12), row("second", 11, 10), row("third", 12, 10.2, peak=1.5, fits=False)]
+    found = compare.order(rows)
+    assert found["pairs"] == 2 and found["tau"] == -1.0, found
+    assert (found["chosen"], found["best"]) == ("first", "second") and close(found["loss"], 0.2), found
+    assert compare.kendall([1, 2, 3], [10, 20, 30]) == (1.0, 3) and compare.kendall([1], [1]) == (None, 0)
+    assert close(compare.ratios(rows, "matmul")[0], 5 / 4.8) and compare.ratios(rows, "exposed") == []
+    assert compare.ratios(rows, "peak") == [1.0, 1.0, 1.5] and compare.misjudged(rows, 1.2e9) == ["third"]
+    assert [entry["plan"] for entry in compare.ranked(rows, 2e9)] == ["second", "third", "first"]
+
+
+def test_devices():
+    """descriptions are balanced text protobufs with XLA's figures; an A100 has no rates"""
+    for name, gpu in devices.GPUS.items():
+        text = devices.describe(gpu)
+        assert text.count("{") == text.count("}") and f"memory_bandwidth: {gpu.bandwidth_bytes}" in text, name
+        assert ("matrix_unit_description" in text) == gpu.has_times, name
+    assert len(re.findall("key: ", devices.describe(devices.H100))) == 6 + 16
+    assert compilers.parse_mesh("data=4,model=2") == {"data": 4, "model": 2}
+
+
+def test_programs_answer():
+    """both programs say how they are used without JAX, refuse what they do not know, and toast-referee names what it lacks"""
+    run = [sys.executable, "-m", "toast_referee"]
+    environment = {"PYTHONPATH": str(ROOT / "clients/python/src"), "PATH": "/usr/bin:/bin"}
+    for program in ([sys.executable, str(ROOT / "bench/referee")], run):
+        asked = subprocess.run([*program, "--help"], capture_output=True, text=True, env=environment)
+        assert asked.returncode == 0 and "usage: " in asked.stdout and not asked.stderr, asked
+        assert subprocess.run([*program, "--no-such-option"], capture_output=True, env=environment).returncode == 2
+    lacking = subprocess.run([*run, "--target", "h100", "no-such-plan.json"], capture_output=True, text=True, env=environment)
+    assert lacking.returncode == 2 and "--module" in lacking.stderr, lacking
+
+
+for check in (test_schedule, test_module, test_shapes_and_groups, test_compare, test_devices, test_programs_answer):
+    check()
+    print(check.__name__)
