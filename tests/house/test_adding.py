@@ -59,7 +59,7 @@ def build_copy(copy):
         mine = [o for source, o in objects.items() if source.startswith(folders) and (program == 'toast-read' or '/reader/' not in source)]
         compiler = flags['analysis/nda.c'][:1] + [word for word in flags['analysis/nda.c'] if word.startswith('-fsanitize')]
         subprocess.run([*compiler, '-o', copy / program, *mine, *(libraries if program == 'toast-read' else
-                       ['-lcrypto', '-lz', '-lpthread'])], check=True, cwd=build)
+                       ['-lcrypto', '-lz', '-lseccomp', '-lpthread'])], check=True, cwd=build)
 
 
 def main():
