@@ -383,7 +383,7 @@ def test_progress():
             assert best == {key: summary[key] for key in ("step_ps", "peak_bytes", "fits", "found_by")}, (planner, best, summary)
             last = service.json("GET", f"/v1/jobs/{job}/events?format=json")[1]["events"][-2:]
             assert json.loads(artifacts(service, job)["plan.json"])["found_by"] == best["found_by"]
-            assert planner != "cfn" or last[0]["progress"]["best"]["found_by"] == best["found_by"] == "cfn", last
+            assert planner != "cfn" or last[0]["progress"]["best"]["found_by"] == best["found_by"], last
         # what it had while it ran is not what it was asked for
         assert service.wait(less)["state"] == "succeeded"
         assert set(artifacts(service, less)) == {"report.json", "report.txt", "report.html"}, artifacts(service, less).keys()

@@ -99,7 +99,7 @@ def test_factors():
     """plans with factors that no decision gives (another planner's, a person's) have their report as well"""
     service = harness.Service(workers=1)
     try:
-        job = service.json("POST", "/v1/jobs", dict(REQUEST, planner="cfn"))[1]
+        job = service.json("POST", "/v1/jobs", dict(REQUEST, planner="segments", no_baselines=True, budget={"rollouts": 1}))[1]
         assert service.wait(job["id"])["state"] == "succeeded"
         plan = service.json("GET", f"/v1/jobs/{job['id']}/plan")[1]
         report = service.json("GET", f"/v1/jobs/{job['id']}/artifacts/report.json")[1]

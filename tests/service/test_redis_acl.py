@@ -66,7 +66,12 @@ def test_everything_works():
         assert key.returncode == 0, key.stderr
         bearer = {"Authorization": "Bearer " + key.stdout.strip()}
         time.sleep(1.5)   # the server reads the keys again within a second
-        service.start_worker(options=("--redis", service.address("worker")))
+        # a worker takes no password on its command line
+        servers, plain = service.redis_address, service.environment
+        service.redis_address = f"redis://toast-worker@127.0.0.1:{service.redis_port}"
+        service.environment = dict(plain, TOAST_REDIS_PASSWORD=PASSWORDS["WORKER"])
+        service.start_worker()
+        service.redis_address, service.environment = servers, plain
         status, _, data = service.request("GET", "/readyz")
         assert status == 200, data
         body, headers = harness.multipart({"module": MODULE, "request": json.dumps(REQUEST).encode()})
