@@ -175,9 +175,9 @@ static void small_models_beat_their_baselines(void **state)
         never_worse_than_a_baseline_on(models[i], 0);
 }
 
-/* small/gpt on eight devices: below 1.03 MB a plan fits only when weights are gathered again. Down to 918 kB an
- * expert does so already; where no expert fits, gathering again is offered to the search; where memory is no
- * matter it is not. */
+/* small/gpt on eight devices: below 1.03 MB a plan fits only when weights are gathered again. Down to 918 kB
+ * an expert does so already; where no expert fits, gathering again is offered to the search; where memory is
+ * no matter it is not. */
 static void weights_are_gathered_again_where_memory_binds(void **state)
 {
     (void)state;
