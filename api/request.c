@@ -145,12 +145,12 @@ static enum error_code decode_backend(struct planner_overrides *overrides, struc
     if (!at.value)
         return ERROR_OK;
     TRY(json_text(at, 60, &name, e));
-    for (int i = 0; i < COST_COMPILERS; i++)
-        if (strcmp(cost_backend((enum cost_compiler)i)->name, name) == 0) {
-            overrides->has_compiler = true;
-            overrides->compiler = (uint8_t)i;
-            return ERROR_OK;
-        }
+    enum cost_compiler compiler;
+    if (cost_backend_find(name, &compiler)) {
+        overrides->has_compiler = true;
+        overrides->compiler = (uint8_t)compiler;
+        return ERROR_OK;
+    }
     return json_refuse_to(e, at, ERROR_INVALID_REQUEST, "there is no such backend; known are %s",
                           cost_backend_names());
 }

@@ -401,17 +401,14 @@ static bool order_of(const char *name, uint8_t *order)
 /* --backend and --overlap over what the device and its backend say */
 static enum error_code choose_backend(struct command *command, struct error *e)
 {
-    int compiler = 0;
-    while (command->backend && compiler < COST_COMPILERS &&
-           strcmp(cost_backend((enum cost_compiler)compiler)->name, command->backend) != 0)
-        compiler++;
-    if (compiler == COST_COMPILERS)
+    enum cost_compiler compiler;
+    if (command->backend && !cost_backend_find(command->backend, &compiler))
         return error_set(e, ERROR_USAGE, "--backend is one of %s, not '%.60s'", cost_backend_names(),
                          command->backend);
     if (command->overlap && strcmp(command->overlap, "auto") != 0 && strcmp(command->overlap, "none") != 0)
         return error_set(e, ERROR_USAGE, "--overlap is auto or none, not '%.60s'", command->overlap);
     if (command->backend)
-        cost_machine_set_backend(&command->machine, &command->choice.axes, (enum cost_compiler)compiler);
+        cost_machine_set_backend(&command->machine, &command->choice.axes, compiler);
     if (command->overlap && strcmp(command->overlap, "none") == 0)
         command->machine.asynchronous = false;
     return ERROR_OK;

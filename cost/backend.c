@@ -58,12 +58,14 @@ const struct cost_backend *cost_backend(enum cost_compiler compiler)
     return &backends[compiler];
 }
 
-const struct cost_backend *cost_backend_find(const char *name)
+bool cost_backend_find(const char *name, enum cost_compiler *out)
 {
     for (int i = 0; i < COST_COMPILERS; i++)
-        if (strcmp(backends[i].name, name) == 0)
-            return &backends[i];
-    return NULL;
+        if (strcmp(backends[i].name, name) == 0) {
+            *out = (enum cost_compiler)i;
+            return true;
+        }
+    return false;
 }
 
 const char *cost_backend_names(void)

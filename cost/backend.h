@@ -56,8 +56,8 @@ struct cost_backend {
 };
 
 const struct cost_backend *cost_backend(enum cost_compiler compiler);
-/* NULL: there is no backend of this name */
-const struct cost_backend *cost_backend_find(const char *name);
+/* false: there is no backend of this name */
+bool cost_backend_find(const char *name, enum cost_compiler *out);
 /* "xla_cpu, xla_gpu, xla_tpu": for messages */
 const char *cost_backend_names(void);
 
