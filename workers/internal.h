@@ -165,9 +165,9 @@ void worker_sleep_ms(int ms);
 bool worker_leaving(const struct supervisor *supervisor);
 /* .. and the time to end tasks in is over */
 bool worker_must_leave(const struct supervisor *supervisor);
-/* The heartbeat's tick number `tick`, of WORKER_TICK_MS: beats or reaps when it is time to. -> whether it
- * was; *e: why Redis was not reaped */
-bool worker_tick(struct supervisor *supervisor, struct queue *queue, int tick, struct error *e);
+/* The heartbeat's tick number `tick`, from 0: beats or reaps. -> ticks of WORKER_TICK_MS until the next one
+ * that does; e->code: why expired leases were not looked for, or ERROR_OK */
+int worker_tick(struct supervisor *supervisor, struct queue *queue, int tick, struct error *e);
 
 /* ---- answer.c ---- */
 

@@ -84,16 +84,27 @@ static void beat(struct supervisor *supervisor, struct queue *queue)
     free(leases);
 }
 
-bool worker_tick(struct supervisor *supervisor, struct queue *queue, int tick, struct error *e)
+static bool beats(int tick)
 {
-    bool beats = tick % (BEAT_MS / WORKER_TICK_MS) == 0,
-         reaps = tick % (REAP_MS / WORKER_TICK_MS) == REAP_TICK;
+    return tick % (BEAT_MS / WORKER_TICK_MS) == 0;
+}
+
+static bool reaps(int tick)
+{
+    return tick % (REAP_MS / WORKER_TICK_MS) == REAP_TICK;
+}
+
+int worker_tick(struct supervisor *supervisor, struct queue *queue, int tick, struct error *e)
+{
+    int ticks = 1;
     e->code = ERROR_OK;
-    if (beats)
+    if (beats(tick))
         beat(supervisor, queue);
-    if (reaps)
+    if (reaps(tick))
         e->code = queue_reap(queue, e);
-    return beats || reaps;
+    while (!beats(tick + ticks) && !reaps(tick + ticks))
+        ticks++;
+    return ticks;
 }
 
 static void *run_beat(void *user)
@@ -103,9 +114,12 @@ static void *run_beat(void *user)
     struct error e;
     if (queue_create(supervisor->options->redis, &queue, &e) != ERROR_OK)
         return NULL;
-    for (int tick = 0; !atomic_load(&supervisor->stopped); tick++) {
-        worker_tick(supervisor, queue, tick, &e);
-        worker_sleep_ms(e.code == ERROR_OK ? WORKER_TICK_MS : WORKER_TICK_MS + WORKER_RETRY_MS);
+    for (int tick = 0; !atomic_load(&supervisor->stopped);) {
+        int next = tick + worker_tick(supervisor, queue, tick, &e);
+        if (e.code != ERROR_OK)
+            worker_sleep_ms(WORKER_RETRY_MS);
+        for (; tick < next && !atomic_load(&supervisor->stopped); tick++)
+            worker_sleep_ms(WORKER_TICK_MS);
     }
     queue_destroy(queue);
     return NULL;
