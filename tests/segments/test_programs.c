@@ -1,6 +1,6 @@
 /* timeout: 240 */
-/* Programs of segments: as many as CFP's equation 7 says, the same at any depth, each proved equal to the segment
- * that it stands for. */
+/* Programs of segments: as many as CFP's equation 7 says, the same at any depth, each proved equal to the
+ * segment that it stands for. */
 #include "support.h"
 
 #include "planner/proof.h"
