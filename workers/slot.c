@@ -279,8 +279,8 @@ static bool work(struct slot *slot, struct queue_task *task)
             log_event("not_reported", "task", task->member, "reason", e.message, NULL);
         break;
     case WAITED_DEATH:
-        end = process_end(&slot->child, true); /* it may live, and send what is no frame */
-        if (worker_leaving(slot->supervisor))  /* told to go at the same time as we, perhaps */
+        end = process_end_broken(&slot->child);
+        if (worker_leaving(slot->supervisor)) /* told to go at the same time as we, perhaps */
             give_back(slot, task);
         else
             report_death(slot, task, &end);
