@@ -42,6 +42,15 @@ static bool of_task(const char *name)
     return false;
 }
 
+static bool changes_no_job(const char *name)
+{
+    static const char *const names[] = {"beat", "assist", "due", "settings", "hello", "list", "stream_open"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return strncmp(name, "audit", 5) == 0;
+}
+
 static const char *member_of(const struct wire_call *call)
 {
     return of_task(call->name)               ? wire_argument(call, 0)
@@ -83,7 +92,7 @@ static int after(void *user, const struct wire_call *call, struct wire_look *loo
                                          "epoch", "done", "tasks",   "kind", "error"};
     struct world *world = user;
     int count = 0;
-    if (strncmp(call->name, "audit", 5) == 0)
+    if (changes_no_job(call->name))
         return 0;
     for (int i = 0; i < world->job_count; i++) {
         struct job *job = &world->jobs[i];
@@ -327,15 +336,10 @@ static void judge_call(struct world *world, const struct wire_call *call, const 
 
 static void note_change(struct world *world, const struct wire_call *call, const redisReply *reply)
 {
-    static const char *const quiet[] = {"claim", "assist", "beat", "due", "tidy", "settings", "hello"};
-    if (strcmp(call->name, "reap") == 0) {
+    if (strcmp(call->name, "reap") == 0)
         world->changes += reply->integer > 0;
-        return;
-    }
-    for (size_t i = 0; i < sizeof quiet / sizeof *quiet; i++)
-        if (strcmp(call->name, quiet[i]) == 0)
-            return;
-    world->changes++;
+    else if (strcmp(call->name, "claim") != 0 && strcmp(call->name, "tidy") != 0)
+        world->changes++;
 }
 
 static void seen(void *user, const struct wire_call *call, const redisReply *reply,
@@ -344,31 +348,34 @@ static void seen(void *user, const struct wire_call *call, const redisReply *rep
     struct world *world = user;
     if (reply->type == REDIS_REPLY_ERROR && !strstr(reply->str, "Function not found"))
         blame(world, "Redis refuses %s: %s", call->name, reply->str);
-    if (reply->type == REDIS_REPLY_ERROR || strncmp(call->name, "audit", 5) == 0)
+    if (reply->type == REDIS_REPLY_ERROR)
         return;
     const char *member = member_of(call);
     char id[QUEUE_ID_SIZE];
     snprintf(id, sizeof id, "%.28s", member);
     if (strcmp(call->name, "died") == 0 && reply->str && strcmp(reply->str, "stale") != 0)
         count_death(world, call, member);
+    bool changes = !changes_no_job(call->name);
     for (int i = 0; i < world->job_count; i++) {
         struct job *job = &world->jobs[i];
-        struct job_seen now;
+        struct job_seen now = job->seen;
         const struct job_seen was = job->seen;
-        read_job(after_call[2 * i], after_call[2 * i + 1], &job->seen, &now);
-        judge_job(world, job, &now);
+        if (changes) {
+            read_job(after_call[2 * i], after_call[2 * i + 1], &job->seen, &now);
+            judge_job(world, job, &now);
+        }
         if (member[0] && before_call[0] && strcmp(id, job->id) == 0)
             judge_call(world, call, reply, before_call[0], was.present ? &was : NULL,
                        now.present ? &now : NULL);
     }
-    note_change(world, call, reply);
+    if (changes)
+        note_change(world, call, reply);
 }
 
 void judge_attach(struct world *world)
 {
-    static struct wire_world wire_world = {weather, before, after, seen, NULL};
-    wire_world.user = world;
-    wire_attach(&wire_world);
+    world->wire = (struct wire_world){weather, before, after, seen, world, &world->now_us};
+    wire_attach(&world->wire);
 }
 
 /* ---- at the end ---- */

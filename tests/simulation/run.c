@@ -3,6 +3,7 @@
  * nothing unusual happens any more, and the world must come to rest. */
 #include "run.h"
 
+#include "base/sanitizer.h"
 #include "engine.h"
 #include "world.h"
 
@@ -37,7 +38,8 @@ static int actors_of(struct world *world, struct actor *out)
         out[count++] = (struct actor){SLOT, i, worker_due(&world->workers[i], false)};
         out[count++] = (struct actor){BEAT, i, worker_due(&world->workers[i], true)};
     }
-    for (int i = 0; i < world->server_count; i++) {
+    /* in the end one server keeps house alone */
+    for (int i = 0; i < (choices_over(&world->choices) ? 1 : world->server_count); i++) {
         out[count++] = (struct actor){HOUSE, i, world->servers[i].house_ms};
         out[count++] = (struct actor){JANITOR, i, world->servers[i].janitor_ms};
     }
@@ -238,7 +240,7 @@ void run_seed(uint64_t seed, bool telling, struct run_report *out)
     world->telling = telling;
     world->choices.state = seed * 0x9e3779b97f4a7c15u;
     /* most are short: what goes wrong late goes wrong early with other choices */
-    world->choices.most = 60u << (choices_random(&world->choices) % 16 / 5);
+    world->choices.most = 80u << (choices_random(&world->choices) % 16 / 5);
     run(world, out);
 }
 
@@ -257,6 +259,38 @@ void run_report_release(struct run_report *report)
     free(report->story);
     VEC_FREE(&report->list);
     *report = (struct run_report){0};
+}
+
+struct searching {
+    struct run_search *search;
+    long long next;
+};
+
+static void search_lane(int lane, void *user)
+{
+    struct searching *searching = user;
+    struct run_search *search = searching->search;
+    while (!search->failing && searching->next < search->count &&
+           (!search->go_on || search->go_on(search->user))) {
+        uint64_t seed = search->first + (uint64_t)searching->next++;
+        struct run_report report;
+        run_seed(seed, false, &report);
+        search->done++;
+        search->steps += report.steps;
+        search->virtual_ms += report.virtual_ms;
+        if (report.failed && (!search->failing || seed < search->failing))
+            search->failing = seed;
+        run_report_release(&report);
+    }
+}
+
+void run_search(struct run_search *search)
+{
+    struct searching searching = {.search = search};
+    if (SANITIZED) /* they know nothing of lanes */
+        search_lane(0, &searching);
+    else
+        engine_run(ENGINE_LANES, search_lane, &searching);
 }
 
 static bool still_fails(const choice_list *list, void *user)

@@ -9,6 +9,7 @@
 #include <hiredis/hiredis.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum wire_fault {
     WIRE_GOOD,
@@ -43,8 +44,10 @@ struct wire_world {
     void (*seen)(void *user, const struct wire_call *call, const redisReply *reply, redisReply *const *before,
                  redisReply *const *after);
     void *user;
+    const int64_t *now_us; /* Redis' clock */
 };
-/* NULL: calls go through undisturbed and unseen. Forgets requests that are late. */
+/* For the running lane (engine.h), borrowed. NULL: calls go through undisturbed and unseen. Forgets requests
+ * that are late. */
 void wire_attach(const struct wire_world *wire_world);
 /* a text that stands once in the library, and what stands there instead; NULL: the library as it ships */
 struct wire_plant {

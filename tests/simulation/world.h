@@ -86,6 +86,7 @@ struct job {
 
 struct world {
     struct choices choices;
+    struct wire_world wire;
     int64_t now_us;    /* Redis' clock, which jumps */
     long long mono_ms; /* everybody's clock that does not */
     long long away_ms; /* until then Redis cannot be reached */
