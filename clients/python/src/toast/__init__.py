@@ -6,7 +6,7 @@
 `plan.in_shardings` and `plan.out_shardings` are NamedShardings in the structure of the arguments and results; `print(plan.report)`
 says what the plan is and costs. Errors are toast.ToastError.
 """
-from .api import load, plan
+from .api import load, plan, profile
 from .errors import (ArgumentsChanged, BinaryNotFound, DoesNotFitWarning, LoweringError, MeshError, ModuleRefused, PinError,
                      PlanMismatch, PlanningFailed, RequestRefused, ServiceUnreachable, ToastError, UnsupportedJax)
 from .exporting import Planned
@@ -16,4 +16,4 @@ from .race import Comparison, Row, Tuned, compare
 __version__ = "0.1.0"
 __all__ = ["ArgumentsChanged", "BinaryNotFound", "Comparison", "DoesNotFitWarning", "LoweringError", "MeshError", "ModuleRefused", "PinError",
            "Plan", "PlanMismatch", "Planned", "PlanningFailed", "Report", "RequestRefused", "Row", "ServiceUnreachable", "ToastError",
-           "Tuned", "UnsupportedJax", "compare", "load", "plan"]
+           "Tuned", "UnsupportedJax", "compare", "load", "plan", "profile"]
