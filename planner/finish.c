@@ -141,6 +141,7 @@ static void add_segments(const struct planner_job *j, struct report *report)
                                                 .kinds = answer->kinds,
                                                 .programs = answer->programs,
                                                 .inner = answer->inner,
+                                                .measured = answer->measured,
                                                 .composed_ps = answer->composed_ps,
                                                 .composed_bytes = answer->composed_bytes,
                                                 .step_ps = answer->plan.price.step_ps,
