@@ -128,7 +128,8 @@ void server_act(struct world *world, struct server *server, bool janitor);
 
 /* ---- judge.c ---- */
 void judge_attach(struct world *world); /* calls are seen from now on */
-/* Redis went back to an earlier state, so do the judge's notes. What was acknowledged and is gone was lost. */
+/* Redis went back to an earlier state, so do the judge's notes. What was acknowledged and is gone was
+ * lost. */
 void judge_go_back(struct world *world);
 bool judge_at_rest(const struct world *world);
 void judge_end(struct world *world); /* when everything has come to rest */
