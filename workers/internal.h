@@ -99,9 +99,9 @@ enum error_code lend_answer(struct lend *lend, struct error *e) BASE_CHECKED;
 
 /* ---- slot.c ---- */
 
-/*  FREE --found--> GIVEN --held--> SENDING --> WORKING --answer, death--> REPORTING --> FREE, or GIVEN with
- *                    |               |                                    |    ^        what came with it
- *                    +---- resting --+-- no child, no parts --------------+----+                            */
+/* FREE --found--> GIVEN --held--> SENDING --> WORKING --answer, death--> REPORTING --> FREE, or GIVEN with
+ *                   |               |                                     ^            what came with it
+ *                   +---- resting --+-- no child, no parts ---------------+ */
 enum slot_phase {
     SLOT_FREE,
     SLOT_GIVEN,     /* a task that nobody beats for */
