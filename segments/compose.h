@@ -36,9 +36,31 @@ struct segments_tables {
 void segments_tables_create(const struct segments *segments, struct segments_tables *out);
 void segments_tables_release(struct segments_tables *tables);
 
+/* ---- layouts and configurations (layout.c) ---- */
+
+enum { SEGMENTS_LAYOUTS = 3 };
+/* Which axes (bits) strategies split over, one entry a layout: the last axis, all of them together, the first
+ * one; batch on the others of *all. CFP's is the first of the list: it maps the batch to the outer axes. */
+uint32_t segments_layouts(const struct mesh *mesh, uint32_t *all, uint32_t inner[SEGMENTS_LAYOUTS]);
+/* The segments for strategies over these axes: the longest windows whose programs (CFP's equation 7) keep the
+ * budget; 0: 2048. *out: owned. */
+void segments_of_layout(const struct nda *n, const struct mesh *mesh, uint32_t inner, uint64_t programs,
+                        struct segments **out);
 /* strategy of a segment's block (number within it) in a configuration; 0 of a block that has none */
 uint32_t segments_digit(const struct segments *segments, uint32_t segment, uint64_t configuration,
                         uint32_t block);
+/* the configuration with another strategy of that block */
+uint32_t segments_with_digit(const struct segments *segments, uint32_t segment, uint32_t configuration,
+                             uint32_t block, uint32_t digit);
+/* the base's configuration of every segment */
+void segments_base(const struct segments *segments, uint32_t *configurations);
+/* The plan of a configuration a segment: on each axis of `outer` every block takes the base's strategy, on
+ * those of `inner` its own. Bits are axes. The plan must be initialised. */
+void segments_plan(const struct segments *segments, const struct plan_context *context, uint32_t outer,
+                   uint32_t inner, const uint32_t *configurations, struct plan *out);
+
+/* ---- tables ---- */
+
 /* what the tables say of one configuration a segment: CFP's equations 8 and 9 */
 int64_t segments_composed_ps(const struct segments_tables *tables, const uint32_t *configurations);
 int64_t segments_composed_bytes(const struct segments_tables *tables, const uint32_t *configurations);
@@ -48,11 +70,6 @@ int64_t segments_composed_bytes(const struct segments_tables *tables, const uint
  * least memory. */
 bool segments_problem(const struct segments_tables *tables, int64_t limit_bytes, struct cfn_problem *out,
                       int64_t *shift_ps);
-
-/* The plan of a configuration a segment: on each axis of `outer` every block takes the base's strategy, on
- * those of `inner` its own. Bits are axes. The plan must be initialised. */
-void segments_plan(const struct segments *segments, const struct plan_context *context, uint32_t outer,
-                   uint32_t inner, const uint32_t *configurations, struct plan *out);
 
 struct segments_budget {
     uint64_t seed;
