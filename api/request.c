@@ -308,7 +308,8 @@ static enum error_code decode_outputs(struct api_request *request, struct json_a
         uint32_t bit;
     } outputs[] = {{"annotated", PLANNER_OUTPUT_ANNOTATED}, {"manual", PLANNER_OUTPUT_MANUAL},
                    {"local", PLANNER_OUTPUT_LOCAL},         {"report", PLANNER_OUTPUT_REPORT},
-                   {"plan", PLANNER_OUTPUT_PLAN},           {"problem", PLANNER_OUTPUT_PROBLEM}};
+                   {"plan", PLANNER_OUTPUT_PLAN},           {"problem", PLANNER_OUTPUT_PROBLEM},
+                   {"segments", PLANNER_OUTPUT_SEGMENTS}};
     size_t count;
     TRY(json_list(at, 16, &count, e));
     if (!at.value)
@@ -324,7 +325,7 @@ static enum error_code decode_outputs(struct api_request *request, struct json_a
                 bit = outputs[k].bit;
         if (!bit)
             return json_refuse_to(e, item, ERROR_INVALID_REQUEST,
-                                  "outputs are annotated, manual, local, report, plan, problem");
+                                  "outputs are annotated, manual, local, report, plan, problem, segments");
         request->planning.outputs |= bit;
     }
     return ERROR_OK;
@@ -435,13 +436,31 @@ static void canonicalise(struct api_request *request, json_t *root)
 static enum error_code decode(struct api_request *request, json_t *value, const char *module_digest,
                               bool module_optional, struct error *e)
 {
-    static const char *const known[] = {
-        "module",         "mesh",        "device",      "memory_limit_bytes",
-        "objective",      "planner",     "constraints", "constraints_from_plan",
-        "argument_names", "trip_counts", "budget",      "parallelism",
-        "seed",           "outputs",     "proof",       "on_deadline",
-        "deadline_s",     "labels",      "dry_run",     "no_baselines",
-        "priority",       "overlap",     "annotations", NULL};
+    static const char *const known[] = {"module",
+                                        "mesh",
+                                        "device",
+                                        "memory_limit_bytes",
+                                        "objective",
+                                        "planner",
+                                        "constraints",
+                                        "constraints_from_plan",
+                                        "argument_names",
+                                        "trip_counts",
+                                        "budget",
+                                        "parallelism",
+                                        "seed",
+                                        "outputs",
+                                        "proof",
+                                        "on_deadline",
+                                        "deadline_s",
+                                        "labels",
+                                        "dry_run",
+                                        "no_baselines",
+                                        "priority",
+                                        "overlap",
+                                        "annotations",
+                                        "entry",
+                                        NULL};
     struct json_at root = {value, ""};
     TRY(json_only(&root, known, e));
     TRY(plan_pins_expand(value, e));
@@ -455,6 +474,9 @@ static enum error_code decode(struct api_request *request, json_t *value, const 
     TRY(decode_constraints(request, json_member(&root, "constraints"), e));
     TRY(decode_names(request, json_member(&root, "argument_names"), json_member(&root, "trip_counts"), e));
     TRY(decode_outputs(request, json_member(&root, "outputs"), e));
+    const char *entry = "";
+    TRY(json_text(json_member(&root, "entry"), sizeof request->planning.entry - 1, &entry, e));
+    snprintf(request->planning.entry, sizeof request->planning.entry, "%s", entry + (entry[0] == '@'));
     TRY(decode_rest(request, &root, e));
     canonicalise(request, value);
     return ERROR_OK;

@@ -3,6 +3,7 @@
 
 #include "emit/emit.h"
 #include "ir/print.h"
+#include "planner/archive.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@ void planner_outcome_release(struct planner_outcome *outcome)
     for (uint32_t i = 0; i < outcome->module_count; i++)
         free(outcome->modules[i].text);
     plan_cfn_destroy(outcome->problem);
+    text_release(&outcome->segments);
     memset(outcome, 0, sizeof *outcome);
 }
 
@@ -108,6 +110,9 @@ static enum error_code add_lowered(const struct planner_job *j, struct planner_o
         code = plan_cfn_create(j->evaluator, PLAN_CFN_SHARED, &out->problem, e);
     if (code == ERROR_OK)
         code = add_modules(j, &lowered, out, e);
+    if (code == ERROR_OK && j->request->outputs & PLANNER_OUTPUT_SEGMENTS)
+        code = planner_archive_write(j->context, out->report->module_digest, j->request->proof,
+                                     j->request->seed, &out->segments, e);
     if (code == ERROR_OK && j->request->proof)
         code = add_proof(j, &lowered, out, e);
     spmd_local_release(&lowered.local);
@@ -136,6 +141,7 @@ static void add_segments(const struct planner_job *j, struct report *report)
                                                 .kinds = answer->kinds,
                                                 .programs = answer->programs,
                                                 .inner = answer->inner,
+                                                .measured = answer->measured,
                                                 .composed_ps = answer->composed_ps,
                                                 .composed_bytes = answer->composed_bytes,
                                                 .step_ps = answer->plan.price.step_ps,

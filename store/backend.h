@@ -24,8 +24,8 @@ struct store {
 
 /* store/sweep.c: folder/blobs and folder/tmp */
 enum error_code directory_sweep(const char *folder, struct store_sweep *sweep, struct error *e) BASE_CHECKED;
-/* The lock between who keeps a blob and who removes one: shared for the first. -1: none (then the blob counts
- * as absent and is written). */
+/* The lock between who keeps a blob and who removes one: shared for the first. -1: none, with
+ * errno. */
 int directory_lock(const char *folder, bool shared);
 void directory_unlock(int lock);
 
