@@ -160,8 +160,10 @@ static json_t *encode_nothing_fits(const struct report *report)
 {
     if (!report->smallest_budget_bytes)
         return json_null();
-    return json_pack("{s:I, s:o}", "smallest_budget_bytes", (json_int_t)report->smallest_budget_bytes,
-                     "largest_tensors", encode_tensors(report));
+    char confirm[300];
+    report_confirming(report, "DIR/", confirm, sizeof confirm);
+    return json_pack("{s:I, s:o, s:s}", "smallest_budget_bytes", (json_int_t)report->smallest_budget_bytes,
+                     "largest_tensors", encode_tensors(report), "confirm", confirm);
 }
 
 /* only where a network was solved: the bound, and how far above it the plan may be at most */
@@ -223,6 +225,8 @@ json_t *encode_report(const struct report *report)
     json_object_set_new(out, "search", encode_search(report));
     json_object_set_new(out, "bound", encode_bound(report));
     json_object_set_new(out, "segments", encode_segments(report));
+    json_object_set_new(out, "alternatives", encode_alternatives(report));
+    json_object_set_new(out, "referee", encode_referee(report));
     json_object_set_new(out, "warnings", warnings);
     json_object_set_new(out, "if_nothing_fits", encode_nothing_fits(report));
     json_object_set_new(out, "provenance",

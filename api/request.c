@@ -354,6 +354,24 @@ static enum error_code decode_choice(struct json_at at, const char *const *built
     return code;
 }
 
+static enum error_code decode_referee(struct planner_request *planning, struct json_at at, struct error *e)
+{
+    const char *name = NULL;
+    enum cost_compiler compiler;
+    TRY(json_text(at, sizeof planning->referee - 1, &name, e));
+    if (!name)
+        return ERROR_OK;
+    if (!cost_backend_find(name, &compiler))
+        return json_refuse_to(e, at, ERROR_INVALID_REQUEST, "there is no such referee; known are %s",
+                              cost_backend_names());
+    const uint32_t needed = PLANNER_OUTPUT_MANUAL | PLANNER_OUTPUT_REPORT;
+    if ((planning->outputs & needed) != needed)
+        return json_refuse_to(e, at, ERROR_INVALID_REQUEST,
+                              "a referee needs manual and report among the outputs");
+    snprintf(planning->referee, sizeof planning->referee, "%s", name);
+    return ERROR_OK;
+}
+
 static enum error_code decode_rest(struct api_request *request, const struct json_at *root, struct error *e)
 {
     static const char *const methods[] = {"auto", "mcts", "baselines", "propagate", "cfn", "segments", NULL};
@@ -376,12 +394,15 @@ static enum error_code decode_rest(struct api_request *request, const struct jso
     TRY(decode_choice(json_member(root, "annotations"), annotations, none, &annotation, e));
     request->planning.annotations = (enum planner_annotations)annotation;
     request->deadline_fail = deadline == 1;
-    int64_t parallelism = 16, seed = 1, rollouts = 0, priority = 0;
+    int64_t parallelism = 16, seed = 1, rollouts = 0, priority = 0, alternatives = 0;
     TRY(json_int(json_member(root, "memory_limit_bytes"), 1, INT64_MAX / 4,
                  &request->planning.memory_limit_bytes, e));
     TRY(json_int(json_member(root, "parallelism"), 1, 256, &parallelism, e));
     TRY(json_int(json_member(root, "seed"), 0, INT64_MAX, &seed, e));
     TRY(json_int(json_member(root, "priority"), 0, 9, &priority, e));
+    TRY(json_int(json_member(root, "alternatives"), 0, PLANNER_MAX_ALTERNATIVES, &alternatives, e));
+    request->planning.alternatives = (uint32_t)alternatives;
+    TRY(decode_referee(&request->planning, json_member(root, "referee"), e));
     struct json_at budget = json_member(root, "budget");
     if (budget.value) {
         static const char *const known[] = {"rollouts", "seconds", NULL};
@@ -441,7 +462,8 @@ static enum error_code decode(struct api_request *request, json_t *value, const 
         "argument_names", "trip_counts", "budget",      "parallelism",
         "seed",           "outputs",     "proof",       "on_deadline",
         "deadline_s",     "labels",      "dry_run",     "no_baselines",
-        "priority",       "overlap",     "annotations", NULL};
+        "priority",       "overlap",     "annotations", "alternatives",
+        "referee",        NULL};
     struct json_at root = {value, ""};
     TRY(json_only(&root, known, e));
     TRY(plan_pins_expand(value, e));

@@ -129,7 +129,7 @@ local function reap()
             local deadline, fail = tonumber(job.deadline), job.on_deadline == 'fail'
             if deadline > 0 and deadline <= now then
                 if job.stop == '' or (fail and job.stop == 'seconds') then stop_at_deadline(job, fail) end
-            elseif job.stop == '' and job.state == 'running' and job.wrap ~= '' then
+            elseif job.stop == '' and job.state == 'running' and job.wrap ~= '' and job.kind ~= 'referee' then
                 stop_job(job, 'seconds', '', '')
             end
             if deadline > now then call('ZADD', P .. 'dl', job.deadline, id) end
@@ -138,6 +138,7 @@ local function reap()
     call('ZREMRANGEBYSCORE', P .. 'workers', '-inf', int(now - 15000))
     call('XTRIM', P .. 'q', 'MAXLEN', 0)
     run_mend()
+    referee_reap()
     modules_expire()
     if call('ZCARD', P .. 'run') > 0 then ring() end
     return #expired

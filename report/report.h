@@ -9,6 +9,8 @@
 #define TOAST_REPORT_REPORT_H
 
 #include "mcts/search.h"
+#include "report/alternatives.h"
+#include "report/referee.h"
 
 struct report_collective { /* one row a (kind, axes, bytes, source line, decision) */
     uint8_t kind;          /* enum spmd_step_kind */
@@ -120,6 +122,11 @@ struct report {
     bool has_bound;
     int64_t bound_ps; /* no plan that fits takes less (plan_cfn/plan_cfn.h) */
     struct report_segments segments;
+    /* where they were asked for: the best plans that differ in at least `alternatives_apart` of the bytes */
+    struct report_alternative *alternatives;
+    uint32_t alternative_count, alternatives_wanted;
+    double alternatives_apart;
+    struct report_referee referee;            /* where the request asked for one */
     int64_t smallest_budget_bytes;            /* the memory limit that this plan needs; 0 when it fits */
     char proof_status[16], proof_reason[200]; /* verify_status_text */
     double proof_max_error;
@@ -168,6 +175,8 @@ const char *report_cause(const struct report *report, const struct report_collec
 /* the baselines, best first; owned */
 struct report_baseline *report_baselines_sorted(const struct report *report);
 void report_type(const struct ir_program *program, uint32_t value, char *out, size_t room); /* "bf16[8,16]" */
+/* the command that asks the compiler itself: "toast-referee --target h100 FOLDER" (report/confirm.c) */
+void report_confirming(const struct report *report, const char *folder, char *out, size_t room);
 void report_spec(const struct plan_sharding *sharding, const struct mesh *mesh, char *out, size_t room);
 /* "data,model" */
 void report_axes(const struct mesh *mesh, const uint8_t *axes, uint32_t count, char *out, size_t room);

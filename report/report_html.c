@@ -112,9 +112,10 @@ static void write_tiles(const struct report *report, struct text *text)
 
 static void write_nothing_fits(const struct report *report, struct text *text)
 {
-    char need[32], over[32];
+    char need[32], over[32], confirm[300];
     if (!report->smallest_budget_bytes)
         return;
+    report_confirming(report, "DIR/", confirm, sizeof confirm);
     report_bytes(report->smallest_budget_bytes, need);
     report_bytes(report->smallest_budget_bytes - report->memory_limit_bytes, over);
     html_add(text,
@@ -122,8 +123,9 @@ static void write_nothing_fits(const struct report *report, struct text *text)
              "over the limit; with "
              "<code>--memory-limit %lld</code> it fits. More devices, a smaller batch, or rematerialisation "
              "(<code>jax.checkpoint</code>) of the largest tensors at the peak are the usual ways "
-             "out.</p></section>\n",
-             need, over, (long long)report->smallest_budget_bytes);
+             "out. This is the estimate; the compiler that will run the plan says what it holds: "
+             "<code>%s</code>.</p></section>\n",
+             need, over, (long long)report->smallest_budget_bytes, confirm);
 }
 
 static void write_conflicts(const struct report *report, struct text *text)
@@ -203,6 +205,8 @@ void report_html(const struct report *report, struct text *text)
     report_html_search(report, text);
     report_html_mesh(report, text);
     text_add(text, "</div>");
+    report_html_alternatives(report, text);
+    report_html_referee(report, text);
     report_html_communication(report, text);
     write_conflicts(report, text);
     write_warnings(report, text);

@@ -68,6 +68,13 @@ static void write_nothing_fits(const struct report *report, struct text *text)
         "What holds the memory at the peak is listed below; more devices, a smaller batch, or\n"
         "rematerialisation (jax.checkpoint) of the largest of them are the usual ways out.\n",
         need, over, (long long)report->smallest_budget_bytes);
+    char confirm[300];
+    report_confirming(report, "DIR/", confirm, sizeof confirm);
+    text_printf(
+        text,
+        "This is the estimate; the compiler that will run the plan says what it holds (DIR: where these\n"
+        "files are): %s\n",
+        confirm);
 }
 
 /* a network's plan: no decisions, but by group and axis what its factors do */
@@ -308,6 +315,8 @@ void report_text(const struct report *report, struct text *text)
     write_decisions(report, text);
     write_baselines(report, text);
     write_bound(report, text);
+    report_alternatives_text(report, text);
+    report_referee_text(report, text);
     write_segments(report, text);
     write_time(report, text);
     write_collectives(report, text);

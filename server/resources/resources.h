@@ -64,6 +64,10 @@ struct api_request;
 enum error_code profile_resolve(struct exchange *exchange, const struct api_request *request,
                                 const char *json, size_t size, char **out, struct error *e) BASE_CHECKED;
 
+/* ---- referee.c ---- */
+/* ERROR_NO_REFEREE (/referee): no worker of this name was heard of lately */
+enum error_code referee_check(struct exchange *exchange, const char *name, struct error *e) BASE_CHECKED;
+
 /* ---- events.c ---- */
 /* WAIT_BEGUN: the client prefers to wait for the job's end; the exchange is suspended and again(x) answers
  * it. WAIT_OVER: the job has ended meanwhile: look again. WAIT_NONE: answer now. */

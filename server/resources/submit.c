@@ -22,7 +22,7 @@ struct submission {
     /* what goes to the queue: */
     const char *name; /* the id that the client chose, or NULL; borrowed from the exchange */
     char blob[STORE_DIGEST_SIZE], digest[65], seconds[24], priority[8], print[33], id[QUEUE_ID_SIZE];
-    struct queue_pair fields[9];
+    struct queue_pair fields[10];
     struct queue_submission to;
     struct queue_accepting accepting;
 };
@@ -75,6 +75,8 @@ static enum error_code take_json(struct exchange *exchange, const char *json, si
         free(bound);
         return code;
     }
+    if (code == ERROR_OK && submission->request->planning.referee[0])
+        code = referee_check(exchange, submission->request->planning.referee, e);
     if (code != ERROR_OK)
         return code;
     if (module)
@@ -201,6 +203,7 @@ static enum error_code prepare(struct exchange *exchange, struct submission *sub
                                         {"seconds_ms", submission->seconds},
                                         {"on_deadline", request->deadline_fail ? "fail" : "best"},
                                         {"digest_build", api_build()},
+                                        {"referee", request->planning.referee},
                                         {"trace", exchange->trace}};
     _Static_assert(sizeof fields == sizeof submission->fields, "all of them");
     memcpy(submission->fields, fields, sizeof fields);

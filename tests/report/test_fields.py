@@ -29,7 +29,7 @@ def plan(module, out, *arguments):
 
 def check_report(r):
     price = 'step_ps peak_bytes fits cost'
-    members(r, 'format summary baselines collectives proof time memory decisions choices conflicts search bound segments warnings if_nothing_fits '
+    members(r, 'format summary baselines collectives proof time memory decisions choices conflicts search bound segments alternatives referee warnings if_nothing_fits '
                'provenance', 'report.json')
     members(r['summary'], price + ' memory_limit_bytes found_by', 'summary')
     check(len(r['baselines']) > 1 and len(r['collectives']) > 0, 'there are baselines and collectives')

@@ -57,6 +57,21 @@ def test_prices():
         got = price(service, {"plan": edited})
         assert got["price"]["step_ps"] - report["summary"]["step_ps"] == plan["decisions"][0]["worth_ps"], (got["price"], plan)
         assert got["plan_hash"] != plan["hash"]
+        # edited dims are no edit of the plan: refused by name, with the hash and without
+        wrong = json.loads(json.dumps(plan))
+        place = next(i for i, a in enumerate(wrong["arguments"]) if any(a["dims"]))
+        wrong["arguments"][place]["dims"] = [[] for _ in wrong["arguments"][place]["dims"]]
+        for gone in ((), ("hash",)):
+            wrong = {k: v for k, v in wrong.items() if k not in gone}
+            status, problem = service.json("POST", "/v1/price", {"plan": wrong})
+            assert status == 422 and problem["code"] == "invalid_plan" and pointer(problem) == f"/plan/arguments/{place}/dims", problem
+        wrong = json.loads(json.dumps(plan))
+        for result in wrong["results"]:
+            result.pop("partition_spec")
+        edited = next(r for r in wrong["results"] if any(r["dims"]))
+        edited["dims"] = [[] for _ in edited["dims"]]
+        status, problem = service.json("POST", "/v1/price", {"plan": wrong})
+        assert status == 422 and pointer(problem).endswith(f"/results/{edited['index']}/dims"), problem
         # nothing said is unsharded; another device and limit are the request's to say
         alone = price(service, dict(REQUEST, module=job["module"]))
         assert alone["price"]["step_ps"] == alone["price"]["unsharded_step_ps"] and alone["plan"]["decisions"] == []
