@@ -28,6 +28,7 @@ static const char usage[] =
     "priority;\n"
     "                        regather:GROUP@AXIS: its weights are gathered again, not kept\n"
     "  --baseline NAME       an expert plan, e.g. fsdp:data+megatron:model\n"
+    "  --entry FUNC          the function that is meant; default: @main, or the only public one\n"
     "  --random-plan SEED    a seeded random plan\n"
     "  --device NAME         whose links order the collectives over several axes; default: all links alike\n"
     "  --devices-per-host N  how many devices share a host's fast links, beside --device\n"
@@ -154,7 +155,7 @@ static enum error_code lower(struct options *options, struct error *e)
         form = EMIT_LOCAL;
     else if (strcmp(options->form, "annotated") != 0)
         return error_set(e, ERROR_USAGE, "--form is annotated, manual or local, not '%s'", options->form);
-    enum error_code code = cli_prepare_module(options->module, &prepared, e);
+    enum error_code code = cli_prepare_module(options->module, options->choice.entry, &prepared, e);
     if (!code)
         code = cli_choose(choice, &prepared, e);
     choice->walk.gather_everything = options->gather_everything;
