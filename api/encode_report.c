@@ -61,6 +61,18 @@ static json_t *encode_collectives(const struct report *report)
     return list;
 }
 
+/* thousandths of each of equal spans of the step in which one device computes, in which it communicates */
+static json_t *encode_lanes(const struct report_lanes *lanes)
+{
+    json_t *compute = json_array(), *communication = json_array();
+    for (uint32_t i = 0; i < lanes->count; i++) {
+        json_array_append_new(compute, json_integer(lanes->compute[i]));
+        json_array_append_new(communication, json_integer(lanes->communication[i]));
+    }
+    return json_pack("{s:I, s:o, s:o}", "step_ps", (json_int_t)lanes->span_ps, "compute", compute,
+                     "communication", communication);
+}
+
 static json_t *encode_time(const struct report *report)
 {
     json_t *kinds = json_object();
@@ -69,13 +81,15 @@ static json_t *encode_time(const struct report *report)
     /* what changes a tensor's sharding; the others sum partial results */
     int64_t reshards = report->time_by_kind[SPMD_ALL_GATHER] + report->time_by_kind[SPMD_ALL_TO_ALL] +
                        report->time_by_kind[SPMD_PERMUTE];
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "compute_ps",
-                     (json_int_t)report->price.compute_ps, "matmul_ps", (json_int_t)report->price.matmul_ps,
-                     "communication_ps", (json_int_t)report->price.communication_ps, "exposed_ps",
-                     (json_int_t)report->price.exposed_ps, "hidden_ps",
-                     (json_int_t)(report->price.communication_ps - report->price.exposed_ps),
-                     "critical_path_ps", (json_int_t)report->price.critical_path_ps, "reshards_ps",
-                     (json_int_t)reshards, "collectives", kinds);
+    json_t *out = json_pack(
+        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "compute_ps", (json_int_t)report->price.compute_ps,
+        "matmul_ps", (json_int_t)report->price.matmul_ps, "communication_ps",
+        (json_int_t)report->price.communication_ps, "exposed_ps", (json_int_t)report->price.exposed_ps,
+        "hidden_ps", (json_int_t)(report->price.communication_ps - report->price.exposed_ps),
+        "critical_path_ps", (json_int_t)report->price.critical_path_ps, "reshards_ps", (json_int_t)reshards,
+        "collectives", kinds);
+    json_object_set_new(out, "timeline", encode_lanes(&report->lanes));
+    return out;
 }
 
 static json_t *encode_tensors(const struct report *report)

@@ -3,6 +3,7 @@
 #include "api/request.h"
 
 #include "api/json.h"
+#include "api/plan_file.h"
 #include "api/plan_pins.h"
 #include "api/profile_read.h"
 #include "base/hash.h"
@@ -418,6 +419,10 @@ static enum error_code decode_rest(struct api_request *request, const struct jso
     TRY(json_bool(json_member(root, "proof"), &request->planning.proof, e));
     TRY(json_bool(json_member(root, "dry_run"), &request->dry_run, e));
     TRY(json_bool(json_member(root, "no_baselines"), &request->planning.no_baselines, e));
+    const char *webhook = NULL;
+    TRY(json_text(json_member(root, "webhook"), 1000, &webhook, e));
+    if (webhook)
+        request->webhook = arena_strndup(request->arena, webhook, strlen(webhook));
     struct json_at labels = json_member(root, "labels");
     if (labels.value) {
         const char *key;
@@ -441,6 +446,7 @@ static void canonicalise(struct api_request *request, json_t *root)
 {
     json_object_del(root, "labels");
     json_object_del(root, "priority");
+    json_object_del(root, "webhook");
     json_object_del(root, "module");
     json_object_del(root, "dry_run"); /* a dry run says the digest of the run */
     if (request->module_digest[0]) {
@@ -453,6 +459,20 @@ static void canonicalise(struct api_request *request, json_t *root)
     free(text);
 }
 
+/* The plan that the constraints come from. One that cannot be read any more gives its constraints alone. */
+static void decode_given(struct api_request *request, json_t *root)
+{
+    json_t *plan = json_object_get(root, "constraints_from_plan");
+    struct error unread;
+    if (!plan)
+        return;
+    char *text = json_compact(plan);
+    if (api_plan_parse(text, strlen(text), &request->given, &unread) != ERROR_OK)
+        json_object_del(root, "constraints_from_plan");
+    free(text);
+    request->planning.given = request->given;
+}
+
 static enum error_code decode(struct api_request *request, json_t *value, const char *module_digest,
                               bool module_optional, struct error *e)
 {
@@ -463,10 +483,11 @@ static enum error_code decode(struct api_request *request, json_t *value, const 
         "seed",           "outputs",     "proof",       "on_deadline",
         "deadline_s",     "labels",      "dry_run",     "no_baselines",
         "priority",       "overlap",     "annotations", "entry",
-        "alternatives",   "referee",     NULL};
+        "alternatives",   "referee",     "webhook",     NULL};
     struct json_at root = {value, ""};
     TRY(json_only(&root, known, e));
     TRY(plan_pins_expand(value, e));
+    decode_given(request, value);
     TRY(decode_module(request, json_member(&root, "module"), module_digest, e));
     if (!request->module_digest[0] && !module_optional)
         return json_refuse_to(e, json_member(&root, "module"), ERROR_INVALID_REQUEST,
@@ -510,8 +531,10 @@ enum error_code api_request_parse(const char *json, size_t size, const char *mod
 
 void api_request_destroy(struct api_request *request)
 {
-    if (request)
-        arena_destroy(request->arena);
+    if (!request)
+        return;
+    planner_plan_destroy(request->given);
+    arena_destroy(request->arena);
 }
 
 void api_request_digest(const struct api_request *request, const char *module_digest, char out[65])

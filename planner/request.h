@@ -44,6 +44,7 @@ enum { PLANNER_PROFILE_REF_SIZE = 80 };
 /* further plans of one job: each is written in full, some megabytes of text for a large module */
 enum { PLANNER_MAX_ALTERNATIVES = 16 };
 
+struct planner_plan;        /* planner/plan.h */
 struct planner_constraint { /* {"argument": "params/<star>/wq", "dims": [["model"], [], null]} */
     const char *pattern;    /* fnmatch over argument (or result) names */
     uint8_t is_result;
@@ -80,6 +81,7 @@ struct planner_request {
     int64_t memory_limit_bytes;            /* of one device; 0: the device's, less 10 % */
     enum planner_method method;
     enum planner_annotations annotations;
+    const struct planner_plan *given; /* where the constraints come from: it races, too; NULL: none */
     struct planner_constraint *constraints;
     uint32_t constraint_count;
     struct nda_options

@@ -41,6 +41,7 @@ local restart   -- library_restart.lua
 local submit_allowed, limits_of, module_used, modules_expire   -- library_tenants.lua too
 local REFEREES = {'xla_gpu', 'xla_tpu', 'xla_cpu'}   -- library_referee.lua; api/request.c has the same names
 local referee_reap
+local webhook_enter   -- library_webhooks.lua
 local TERMINAL = {succeeded = true, failed = true, expired = true, cancelled = true, dead = true}
 
 -- redis.call exists only while a function runs, not while the library is loaded
@@ -185,6 +186,7 @@ local function terminal(job, state, err)
     call('HSET', P .. 'j:' .. job.id, 'finished', int(now_ms()), 'error', err or '')
     event(job, 'state', state)
     retire(job)
+    webhook_enter(job, state)
 end
 
 -- cancel, deadline or seconds: keep the best so far by jumping to the step that writes artifacts, where there is one

@@ -39,7 +39,7 @@ enum error_code queue_referee_beat(struct queue *queue, const struct queue_refer
     enum error_code code = call_function(queue, "referee_beat", &call, &reply, e);
     if (code != ERROR_OK)
         return code;
-    *held = reply_number(reply, 0) == 1;
+    *held = reply->integer == 1;
     freeReplyObject(reply);
     return ERROR_OK;
 }

@@ -10,6 +10,7 @@
 
 #include "mcts/search.h"
 #include "report/alternatives.h"
+#include "report/lanes.h"
 #include "report/referee.h"
 
 struct report_collective { /* one row a (kind, axes, bytes, source line, decision) */
@@ -99,6 +100,7 @@ struct report {
     struct report_collective *collectives;
     uint32_t collective_count;
     int64_t time_by_kind[SPMD_RESULT + 1]; /* of collectives, by step kind */
+    struct report_lanes lanes;             /* when it computes and communicates */
     /* bytes alive over the program: at most 512 points, each the highest of the steps it stands for */
     int64_t *timeline;
     uint32_t timeline_count, timeline_steps;

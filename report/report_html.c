@@ -196,6 +196,7 @@ void report_html(const struct report *report, struct text *text)
     report_html_memory(report, text);
     text_add(text, "</div><div class=\"column\">");
     report_html_time(report, text);
+    report_html_lanes(report, text);
     report_html_peak(report, text);
     text_add(text, "</div>");
     report_html_shards(report, text);

@@ -15,6 +15,9 @@ enum error_code modules_begin(struct exchange *exchange, struct error *e);
 /* compare.c */
 void handle_compare(struct exchange *exchange);
 
+/* dead.c */
+void handle_job_requeue(struct exchange *exchange);
+
 /* events.c */
 void handle_job_events(struct exchange *exchange);
 

@@ -7,6 +7,7 @@
 #include "server/http/http.h"
 #include "server/http/reply.h"
 #include "server/http/request.h"
+#include "server/resources/webhook.h"
 
 enum { JOB_NAME_MAX = 64 };
 
@@ -14,6 +15,7 @@ struct resource_options {
     int event_streams;              /* open here at once, of all tenants; a connection each */
     long long grace_ms, collect_ms; /* blobs: how long nobody needs to refer to one; how often is looked */
     struct queue_times times;       /* how long ended jobs are kept; zeroed: the defaults */
+    struct webhook_options webhooks;
 };
 
 struct resource_state {

@@ -40,7 +40,13 @@ def check_report(r):
         check(len(c['member_bytes']) == c['members'] and sum(c['member_bytes']) == c['bytes'], f'members of a collective: {c}')
     members(r['proof'], 'status reason max_error', 'proof')
     time = r['time']
-    members(time, 'compute_ps matmul_ps communication_ps reshards_ps exposed_ps hidden_ps critical_path_ps collectives', 'time')
+    members(time, 'compute_ps matmul_ps communication_ps reshards_ps exposed_ps hidden_ps critical_path_ps collectives timeline', 'time')
+    lanes = time['timeline']
+    members(lanes, 'step_ps compute communication', 'time.timeline')
+    check(lanes['step_ps'] == r['summary']['step_ps'] and len(lanes['compute']) == len(lanes['communication']) == 240, f'spans: {lanes["step_ps"]}')
+    for lane, total in (('compute', time['compute_ps']), ('communication', time['communication_ps'])):
+        busy = sum(lanes[lane]) / 240 / 1000 * lanes['step_ps']
+        check(max(lanes[lane]) <= 1000 and abs(busy - total) <= 0.02 * lanes['step_ps'] + 0.05 * total, f'{lane}: {busy} of {total}')
     kinds = time['collectives']
     members(kinds, 'all_gather all_reduce reduce_scatter all_to_all collective_permute', 'time.collectives')
     check(time['reshards_ps'] == kinds['all_gather'] + kinds['all_to_all'] + kinds['collective_permute'], f'reshards: {time}')

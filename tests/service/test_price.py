@@ -95,6 +95,15 @@ def test_prices():
         assert [a["dims"] for a in kept["arguments"] + kept["results"]] == [a["dims"] for a in plan["arguments"] + plan["results"]]
         assert len(kept["pins"]) == len(plan["arguments"]) + len(plan["results"])
         assert price(service, {"plan": kept})["plan_hash"] == kept["hash"]
+        found = service.json("GET", f"/v1/jobs/{again['id']}/artifacts/report.json")[1]["summary"]
+        assert found["step_ps"] <= report["summary"]["step_ps"], (found, report["summary"])
+        # completed by propagation: the same plan, unless propagation alone is better
+        status, same = service.json("POST", "/v1/jobs", {**fixed, "planner": "propagate"})
+        assert status == 202 and service.wait(same["id"])["state"] == "succeeded", same
+        got = service.json("GET", f"/v1/jobs/{same['id']}/plan")[1]
+        assert got["hash"] == plan["hash"] or got["found_by"] != "constraints_from_plan", (got["hash"], plan["hash"], got["found_by"])
+        got = service.json("GET", f"/v1/jobs/{same['id']}/artifacts/report.json")[1]["summary"]
+        assert got["step_ps"] <= report["summary"]["step_ps"] and got["peak_bytes"] <= max(report["summary"]["peak_bytes"], got["memory_limit_bytes"])
         fixed["constraints_from_plan"] = dict(plan, arguments=[1])
         status, problem = service.json("POST", "/v1/jobs", fixed)
         assert status == 422 and pointer(problem) == "/constraints_from_plan/arguments/0", problem
