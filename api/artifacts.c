@@ -99,6 +99,10 @@ void api_artifacts_create(const struct api_request *request, struct planner_outc
         plan_cfn_write(outcome->problem, outcome->report->module_digest, &text);
         add(out, "problem.json", JSON_TYPE, text.at, text.size);
     }
+    if (outcome->segments.size) {
+        add(out, "segments.tar", "application/x-tar", outcome->segments.at, outcome->segments.size);
+        outcome->segments = (struct text){0};
+    }
     add_modules("", outcome->modules, outcome->module_count, out);
     if (outcome->proved)
         add_text(out, "proof.json", JSON_TYPE, api_proof_json(&outcome->proof));

@@ -309,7 +309,8 @@ static enum error_code decode_outputs(struct api_request *request, struct json_a
         uint32_t bit;
     } outputs[] = {{"annotated", PLANNER_OUTPUT_ANNOTATED}, {"manual", PLANNER_OUTPUT_MANUAL},
                    {"local", PLANNER_OUTPUT_LOCAL},         {"report", PLANNER_OUTPUT_REPORT},
-                   {"plan", PLANNER_OUTPUT_PLAN},           {"problem", PLANNER_OUTPUT_PROBLEM}};
+                   {"plan", PLANNER_OUTPUT_PLAN},           {"problem", PLANNER_OUTPUT_PROBLEM},
+                   {"segments", PLANNER_OUTPUT_SEGMENTS}};
     size_t count;
     TRY(json_list(at, 16, &count, e));
     if (!at.value)
@@ -325,7 +326,7 @@ static enum error_code decode_outputs(struct api_request *request, struct json_a
                 bit = outputs[k].bit;
         if (!bit)
             return json_refuse_to(e, item, ERROR_INVALID_REQUEST,
-                                  "outputs are annotated, manual, local, report, plan, problem");
+                                  "outputs are annotated, manual, local, report, plan, problem, segments");
         request->planning.outputs |= bit;
     }
     return ERROR_OK;

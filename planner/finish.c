@@ -3,6 +3,7 @@
 
 #include "emit/emit.h"
 #include "ir/print.h"
+#include "planner/archive.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@ void planner_outcome_release(struct planner_outcome *outcome)
     report_destroy(outcome->report);
     release_modules(outcome->modules, outcome->module_count);
     plan_cfn_destroy(outcome->problem);
+    text_release(&outcome->segments);
     memset(outcome, 0, sizeof *outcome);
 }
 
@@ -156,6 +158,7 @@ static void add_segments(const struct planner_job *j, struct report *report)
                                                 .kinds = answer->kinds,
                                                 .programs = answer->programs,
                                                 .inner = answer->inner,
+                                                .measured = answer->measured,
                                                 .composed_ps = answer->composed_ps,
                                                 .composed_bytes = answer->composed_bytes,
                                                 .step_ps = answer->plan.price.step_ps,
@@ -189,6 +192,9 @@ static enum error_code finish(const struct planner_job *j, const struct search_s
     TRY(make_report(j, state, whole, &out->report, e));
     if (j->request->outputs & PLANNER_OUTPUT_PROBLEM)
         TRY(plan_cfn_create(j->evaluator, PLAN_CFN_SHARED, &out->problem, e));
+    if (j->request->outputs & PLANNER_OUTPUT_SEGMENTS)
+        TRY(planner_archive_write(j->context, out->report->module_digest, j->request->proof, j->request->seed,
+                                  &out->segments, e));
     TRY(planner_job_write(j, out->report, out->modules, &out->module_count, &out->proof, e));
     out->proved = j->request->proof;
     out->fits = out->report->smallest_budget_bytes == 0;

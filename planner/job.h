@@ -97,6 +97,7 @@ struct planner_outcome {
     struct planner_module modules[PLANNER_FORMS]; /* those that were asked for, in that order */
     uint32_t module_count;
     struct plan_cfn *problem; /* the module as a contest problem, where asked for; owned */
+    struct text segments;     /* segments.tar, where asked for; owned */
     bool proved;
     struct planner_proof proof; /* where asked for */
     /* the best plans that really differ, best first; report->alternatives says in what */

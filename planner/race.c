@@ -20,8 +20,12 @@ bool planner_job_wants_network(const struct planner_job *j, bool whole)
 static enum error_code solve_segments(const struct planner_job *j, int threads, bool (*cancelled)(void *user),
                                       void *user, struct search_blob *out, struct error *e)
 {
-    struct segments_budget budget = {
-        .seed = j->request->seed, .threads = threads, .cancelled = cancelled, .user = user};
+    const struct planner_profile *profile = j->request->profile;
+    struct segments_budget budget = {.seed = j->request->seed,
+                                     .threads = threads,
+                                     .timings = profile && profile->timings.count ? &profile->timings : NULL,
+                                     .cancelled = cancelled,
+                                     .user = user};
     struct segments_answer answer;
     enum error_code code = segments_solve(j->evaluator, &budget, &answer, e);
     if (code == ERROR_OK)
@@ -184,6 +188,10 @@ void planner_job_best(const struct planner_job *j, const struct search_state *st
             *out = runner;
     if (j->has_given && !is_better(out, &j->given)) /* no better one: the answer is the plan that was sent */
         *out = j->given;
+    /* what was measured decides, not the price, between what was asked to be measured and the experts */
+    if (j->has_segments && j->segments.measured && j->request->method == PLANNER_SEGMENTS &&
+        j->segments.plan.cost.over_steps == 0)
+        *out = segments_runner(j);
     if (!whole && j->has_incumbent && is_better(&j->incumbent, out))
         *out = j->incumbent;
 }

@@ -12,6 +12,7 @@
 #include "analysis/nda.h"
 #include "cost/machine.h"
 #include "ir/attrs.h"
+#include "segments/compose.h"
 
 enum planner_method {
     PLANNER_AUTO,      /* the search, then a quick run of the network: the better plan */
@@ -36,7 +37,8 @@ enum planner_output {
     PLANNER_OUTPUT_LOCAL = 4,
     PLANNER_OUTPUT_REPORT = 8,
     PLANNER_OUTPUT_PLAN = 16,
-    PLANNER_OUTPUT_PROBLEM = 32
+    PLANNER_OUTPUT_PROBLEM = 32,
+    PLANNER_OUTPUT_SEGMENTS = 64 /* programs to measure a profile with (planner/archive.h) */
 };
 
 /* a profile's name is at most 63 bytes, its version at most 9 digits */
@@ -68,6 +70,8 @@ struct planner_profile {
     double rate_flops[COST_RATES], memory_bytes_per_s; /* achieved, not peak; 0: not measured */
     struct cost_table *tables;                         /* of collectives */
     uint32_t table_count;
+    struct segments_timings
+        timings; /* of programs of segments; count 0: none. Method segments needs no more */
 };
 
 struct planner_request {
@@ -89,7 +93,7 @@ struct planner_request {
     uint32_t rollouts;     /* 0: by module size */
     uint32_t parallelism;  /* search tasks in flight; 16 */
     uint64_t seed;         /* 1 */
-    uint32_t outputs;      /* of enum planner_output; all but the problem */
+    uint32_t outputs;      /* of enum planner_output; all but problem, segments */
     uint32_t alternatives; /* further plans wanted; at most PLANNER_MAX_ALTERNATIVES */
     char referee[16];  /* compiler that judges the plans ("xla_gpu"); "": none. Its worker's work, not ours */
     bool no_overlap;   /* collectives block computation, whatever the backend does */

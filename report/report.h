@@ -81,7 +81,8 @@ struct report_argument {
 struct report_segments {
     bool present;
     uint32_t blocks, segments, kinds;
-    uint64_t programs; /* prices that the tables took */
+    uint64_t programs; /* prices or times that the tables took */
+    uint32_t measured; /* times of a profile among them: all, or none */
     uint32_t inner;    /* bits: axes that blocks choose for; every block's rows are on the others */
     int64_t composed_ps, composed_bytes, step_ps, peak_bytes;
     bool proved, mixed;

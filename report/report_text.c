@@ -300,9 +300,10 @@ static void write_segments(const struct report *report, struct text *text)
     report_time(it->step_ps, whole);
     text_printf(
         text,
-        "Segments: %u blocks in %u segments of %u kinds, %llu prices in tables; composed %s, whole %s "
+        "Segments: %u blocks in %u segments of %u kinds, %llu %s in tables; composed %s, whole price %s "
         "(%+.2f %%)%s%s.\n",
-        it->blocks, it->segments, it->kinds, (unsigned long long)it->programs, composed, whole,
+        it->blocks, it->segments, it->kinds, (unsigned long long)it->programs,
+        it->measured ? "measured times" : "prices", composed, whole,
         100 * ((double)it->composed_ps / (double)(it->step_ps > 0 ? it->step_ps : 1) - 1),
         it->proved ? "; proved best of the tables" : "",
         it->mixed ? "; equal segments have different configurations" : "");

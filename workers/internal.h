@@ -42,6 +42,7 @@ enum process_verdict {
     PROCESS_KILLED, /* another signal from elsewhere */
     PROCESS_EXIT,   /* an exit: no store, no memory to start in */
     PROCESS_HOST,   /* it lives, but said that the host refused what it needs */
+    PROCESS_BROKEN, /* ended by us, alive: nothing could be sent to it, or what it sent was no message */
 };
 const char *process_verdict_text(enum process_verdict verdict);
 struct process_end {
@@ -57,6 +58,9 @@ void process_start(struct process *process, const struct worker_options *worker_
                    const atomic_bool *leaving);
 /* Ends the child (when it has not died by itself) and says how it ended. */
 struct process_end process_end(struct process *process, bool kill_it);
+/* The same of a child whose connection has ended or carries what is no message: waits a moment for its own
+ * death, which says more. */
+struct process_end process_end_broken(struct process *process);
 /* Ends the child where there is one; from any thread, beside all of the above. */
 void process_kill(struct process *process);
 /* "signal 11 (Segmentation fault) after 1.20 s of processor time and 35 MiB"; owned */
@@ -101,7 +105,7 @@ enum error_code lend_answer(struct lend *lend, struct error *e) BASE_CHECKED;
 
 /*  FREE --found--> GIVEN --held--> SENDING --> WORKING --answer, death--> REPORTING --> FREE, or GIVEN with
  *                    |               |                                    |    ^        what came with it
- *                    +---- resting --+-- no child, no parts --------------+----+                            */
+ *                    +---- resting --+-- no child, no parts --------------+----+ */
 enum slot_phase {
     SLOT_FREE,
     SLOT_GIVEN,     /* a task that nobody beats for */
@@ -117,6 +121,7 @@ struct slot {
     int index;
     struct process child; /* hand.c's */
     void *hand;           /* of another's hands; not used here */
+    bool broken;          /* the connection to the child ended, or brought what is no frame */
     unsigned long tokens;
     struct queue *queue;
     struct store *store; /* what its child sees of it: lend.c */

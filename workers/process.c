@@ -25,6 +25,8 @@ enum {
     SHORT_LIVES_FREE = 2, /* from so many in a row on there is a pause, twice as long each time: 0.4 s .. */
     SHORT_LIVES_MAX = 6,  /* .. 6.4 s, then PAUSE_MAX_MS */
     PAUSE_MAX_MS = 8000,
+    DYING_MS = 500,
+    DYING_TICK_MS = 5,
     PATIENCE_S = 30 /* with a child in the middle of a frame */
 };
 
@@ -157,7 +159,7 @@ const char *process_verdict_text(enum process_verdict verdict)
     static const char *const names[] = {
         [PROCESS_FAULT] = "fault", [PROCESS_LATE] = "time_limit", [PROCESS_MEMORY] = "memory_limit",
         [PROCESS_OOM] = "oom",     [PROCESS_KILLED] = "killed",   [PROCESS_EXIT] = "exit",
-        [PROCESS_HOST] = "host"};
+        [PROCESS_HOST] = "host",   [PROCESS_BROKEN] = "host"};
     return names[verdict];
 }
 
@@ -178,6 +180,27 @@ static enum process_verdict judge(const struct process *process, int status)
     case SIGKILL: return host_oom_kills() > process->oom_kills ? PROCESS_OOM : PROCESS_KILLED;
     default: return PROCESS_KILLED;
     }
+}
+
+/* whether the child has died by itself, or does so in a moment: its connections end before it does */
+static bool dies(const struct process *process)
+{
+    siginfo_t how = {0};
+    for (int waited = 0; waited <= DYING_MS; waited += DYING_TICK_MS) {
+        if (waitid(P_PID, (id_t)process->pid, &how, WEXITED | WNOWAIT | WNOHANG) == 0 && how.si_pid)
+            return true;
+        worker_sleep_ms(DYING_TICK_MS);
+    }
+    return false;
+}
+
+struct process_end process_end_broken(struct process *process)
+{
+    bool ours = process->fd >= 0 && !dies(process);
+    struct process_end end = process_end(process, true);
+    if (ours)
+        end.verdict = PROCESS_BROKEN;
+    return end;
 }
 
 struct process_end process_end(struct process *process, bool kill_it)
@@ -210,6 +233,8 @@ char *process_end_text(const struct process_end *end)
 {
     char *how = end->verdict == PROCESS_LATE  ? mem_strdup("its time limit (--task-limit)")
                 : end->verdict == PROCESS_OOM ? mem_strdup("the host's out-of-memory killer")
+                : end->verdict == PROCESS_BROKEN
+                    ? mem_strdup("its worker, because their connection was broken,")
                 : WIFSIGNALED(end->status)
                     ? mem_printf("signal %d (%s)", WTERMSIG(end->status), strsignal(WTERMSIG(end->status)))
                     : mem_printf("exit status %d", WEXITSTATUS(end->status));
