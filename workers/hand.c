@@ -39,9 +39,12 @@ static enum hand_event look(struct slot *slot, struct frame *answer)
     struct pollfd polled[] = {{.fd = slot->child.fd, .events = POLLIN},
                               {.fd = slot->child.blobs, .events = POLLIN}};
     int got = poll(polled, 2, WORKER_TICK_MS);
-    if (got > 0 && polled[0].revents)
-        return frame_read(slot->child.fd, answer, NULL) == ERROR_OK ? HAND_ANSWER : HAND_DEATH;
-    return got > 0 && lend_answer(&slot->lend, &e) != ERROR_OK ? HAND_DEATH : HAND_BUSY;
+    if (got <= 0)
+        return HAND_BUSY;
+    bool answered = polled[0].revents != 0;
+    slot->child.broken =
+        (answered ? frame_read(slot->child.fd, answer, NULL) : lend_answer(&slot->lend, &e)) != ERROR_OK;
+    return slot->child.broken ? HAND_DEATH : answered ? HAND_ANSWER : HAND_BUSY;
 }
 
 static struct process_end end(struct slot *slot)

@@ -29,6 +29,8 @@ struct process {
     /* guards pid: once a child was waited for, its number may be another process's, not to be killed */
     pthread_mutex_t lock;
     pid_t pid; /* 0: there is none, or it was waited for */
+    bool
+        broken; /* a connection ended, or carried what is no message: a death of its own is waited for a moment */
     struct timespec started;
     int64_t oom_kills; /* host_oom_kills at its start */
     int short_lives;   /* children in a row that ended within a second of their start */
@@ -42,6 +44,7 @@ enum process_verdict {
     PROCESS_KILLED, /* another signal from elsewhere */
     PROCESS_EXIT,   /* an exit: no store, no memory to start in */
     PROCESS_HOST,   /* it lives, but said that the host refused what it needs */
+    PROCESS_BROKEN, /* ended by us, alive: nothing could be sent to it, or what it sent was no message */
 };
 const char *process_verdict_text(enum process_verdict verdict);
 struct process_end {
@@ -101,7 +104,7 @@ enum error_code lend_answer(struct lend *lend, struct error *e) BASE_CHECKED;
 
 /*  FREE --found--> GIVEN --held--> SENDING --> WORKING --answer, death--> REPORTING --> FREE, or GIVEN with
  *                    |               |                                    |    ^        what came with it
- *                    +---- resting --+-- no child, no parts --------------+----+                            */
+ *                    +---- resting --+-- no child, no parts --------------+----+ */
 enum slot_phase {
     SLOT_FREE,
     SLOT_GIVEN,     /* a task that nobody beats for */
