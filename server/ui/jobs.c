@@ -371,7 +371,8 @@ static void make_row(struct exchange *exchange, const struct listing *listing, c
     look_release(progress);
 }
 
-/* Rows of a page; with words of as many pages as it takes, up to SEARCHED jobs. last: the page that ends it. */
+/* Rows of a page; with words of as many pages as it takes, up to SEARCHED jobs. last: the page that ends
+ * it. */
 static enum error_code collect(struct exchange *exchange, struct listing *listing, struct row rows[PAGE],
                                struct queue_page *last, struct error *e)
 {
