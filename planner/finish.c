@@ -182,7 +182,12 @@ static enum error_code make_report(const struct planner_job *j, const struct sea
         add_segments(j, *out);
     planner_job_tell_annotations(j, *out);
     planner_job_describe(j, whole, *out);
-    return ERROR_OK;
+    enum error_code code = report_add_constraints(*out, e);
+    if (code != ERROR_OK) {
+        report_destroy(*out);
+        *out = NULL;
+    }
+    return code;
 }
 
 static enum error_code finish(const struct planner_job *j, const struct search_state *state,
