@@ -15,6 +15,8 @@ struct api_flags {
     const char *planner;
     const char *entry;   /* a function's name */
     const char *outputs; /* "plan,report" */
+    const char *profile; /* JSON of --profile, or NULL */
+    size_t profile_size;
     const char *memory_limit, *devices_per_host, *rollouts, *seconds, *seed, *parallelism;
     const char *pins[64];
     uint32_t pin_count; /* "params/<star>/wq=model,-,?" */

@@ -16,7 +16,7 @@
 struct plan_command {
     struct api_flags flags;
     const char *module, *directory;
-    char *request_text;
+    char *request_text, *profile_text;
     long threads;
     bool json, quiet;
     double start, read_s, analyse_s, search_s, finish_s;
@@ -32,18 +32,20 @@ static int help(void)
         "report.html, report.txt, timing.json, annotated.mlir, manual.mlir, local.mlir into DIR (default: "
         "toast-plan).\n\n");
     api_flags_help(&text);
-    text_add(&text,
-             "  --request          FILE   a job request (JSON, as posted to the service); flags override it\n"
-             "  --threads          N      threads of the search; default: one a core\n"
-             "  --json                    print report.json instead of the summary\n"
-             "  --quiet                   no progress\n"
-             "  -o                 DIR    where the files go\n\n"
-             "examples:\n"
-             "  toast plan model.mlir --mesh data=4,model=2 --device a100-40 -o plan/\n"
-             "  toast plan t7b.mlir.gz --mesh data=4,model=4 --device a100-40 --pin '*/wq=-,model,-'\n"
-             "  toast plan small.mlir --mesh data=8 --device h100 --proof --outputs plan,report\n\n"
-             "exit status: 0 done and fits, 1 internal error, 2 usage, 3 nothing fits, 4 cut by time, 6 "
-             "module refused\n");
+    text_add(
+        &text,
+        "  --request          FILE   a job request (JSON, as posted to the service); flags override it\n"
+        "  --profile          FILE   what was measured on your devices (JSON, as posted to /v1/profiles)\n"
+        "  --threads          N      threads of the search; default: one a core\n"
+        "  --json                    print report.json instead of the summary\n"
+        "  --quiet                   no progress\n"
+        "  -o                 DIR    where the files go\n\n"
+        "examples:\n"
+        "  toast plan model.mlir --mesh data=4,model=2 --device a100-40 -o plan/\n"
+        "  toast plan t7b.mlir.gz --mesh data=4,model=4 --device a100-40 --pin '*/wq=-,model,-'\n"
+        "  toast plan small.mlir --mesh data=8 --device h100 --proof --outputs plan,report\n\n"
+        "exit status: 0 done and fits, 1 internal error, 2 usage, 3 nothing fits, 4 cut by time, 6 "
+        "module refused\n");
     fputs(text.at, stdout);
     text_release(&text);
     return 0;
@@ -84,6 +86,12 @@ static int take_options(struct plan_command *command, int argc, char **argv)
                           &e) != ERROR_OK)
                 return cli_fail("plan", NULL, &e);
             command->flags.request = command->request_text;
+        } else if (strcmp(argv[i], "--profile") == 0 && more) {
+            free(command->profile_text);
+            if (file_read(argv[++i], API_MAX_JSON_BYTES, &command->profile_text, &command->flags.profile_size,
+                          &e) != ERROR_OK)
+                return cli_fail("plan", NULL, &e);
+            command->flags.profile = command->profile_text;
         } else if (argv[i][0] == '-' && argv[i][1]) {
             return cli_usage("plan", "unknown option or missing value: '%s'", argv[i]);
         } else if (command->module) {
@@ -248,5 +256,6 @@ out:
     api_request_destroy(request);
     free(json);
     free(command.request_text);
+    free(command.profile_text);
     return status;
 }

@@ -141,6 +141,7 @@ static void add_segments(const struct planner_job *j, struct report *report)
                                                 .kinds = answer->kinds,
                                                 .programs = answer->programs,
                                                 .inner = answer->inner,
+                                                .measured = answer->measured,
                                                 .composed_ps = answer->composed_ps,
                                                 .composed_bytes = answer->composed_bytes,
                                                 .step_ps = answer->plan.price.step_ps,
@@ -164,7 +165,12 @@ static enum error_code make_report(const struct planner_job *j, const struct sea
         add_segments(j, *out);
     planner_job_tell_annotations(j, *out);
     describe(j, whole, *out);
-    return ERROR_OK;
+    enum error_code code = report_add_constraints(*out, e);
+    if (code != ERROR_OK) {
+        report_destroy(*out);
+        *out = NULL;
+    }
+    return code;
 }
 
 enum error_code planner_job_finish(const struct planner_job *j, const struct search_state *state, bool whole,

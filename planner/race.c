@@ -20,8 +20,12 @@ bool planner_job_wants_network(const struct planner_job *j, bool whole)
 static enum error_code solve_segments(const struct planner_job *j, int threads, bool (*cancelled)(void *user),
                                       void *user, struct search_blob *out, struct error *e)
 {
-    struct segments_budget budget = {
-        .seed = j->request->seed, .threads = threads, .cancelled = cancelled, .user = user};
+    const struct planner_profile *profile = j->request->profile;
+    struct segments_budget budget = {.seed = j->request->seed,
+                                     .threads = threads,
+                                     .timings = profile && profile->timings.count ? &profile->timings : NULL,
+                                     .cancelled = cancelled,
+                                     .user = user};
     struct segments_answer answer;
     enum error_code code = segments_solve(j->evaluator, &budget, &answer, e);
     if (code == ERROR_OK)
@@ -152,7 +156,10 @@ void planner_job_best(const struct planner_job *j, const struct search_state *st
                                    .found_by = "segments",
                                    .factors = j->segments.plan.factors.at,
                                    .factor_count = j->segments.plan.factors.count};
-    if (j->has_segments && is_better(&segments, out))
+    /* what was measured decides, not the price, between what was asked to be measured and the experts */
+    bool measured =
+        j->segments.measured && j->request->method == PLANNER_SEGMENTS && segments.cost.over_steps == 0;
+    if (j->has_segments && (measured || is_better(&segments, out)))
         *out = segments;
     if (j->has_yours && experts_race(j) && is_better(&j->yours, out))
         *out = j->yours;

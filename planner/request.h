@@ -12,6 +12,7 @@
 #include "analysis/nda.h"
 #include "cost/machine.h"
 #include "ir/attrs.h"
+#include "segments/compose.h"
 
 enum planner_method {
     PLANNER_AUTO,      /* the search, then a quick run of the network: the better plan */
@@ -66,6 +67,8 @@ struct planner_profile {
     double rate_flops[COST_RATES], memory_bytes_per_s; /* achieved, not peak; 0: not measured */
     struct cost_table *tables;                         /* of collectives */
     uint32_t table_count;
+    struct segments_timings
+        timings; /* of programs of segments; count 0: none. Method segments needs no more */
 };
 
 struct planner_request {

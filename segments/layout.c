@@ -1,5 +1,5 @@
-/* Layouts of the mesh's axes, the segments of one, configurations as digits, and the plan of a choice of them:
- * what pricing, measuring and composing share. Pure. */
+/* Layouts of the mesh's axes, the segments of one, configurations as digits, and the plan of a choice of
+ * them: what pricing, measuring and composing share. Pure. */
 #include "segments/compose.h"
 
 enum { PROGRAMS = 2048 };

@@ -104,7 +104,7 @@ enum error_code lend_answer(struct lend *lend, struct error *e) BASE_CHECKED;
 
 /*  FREE --found--> GIVEN --held--> SENDING --> WORKING --answer, death--> REPORTING --> FREE, or GIVEN with
  *                    |               |                                    |    ^        what came with it
- *                    +---- resting --+-- no child, no parts --------------+----+                            */
+ *                    +---- resting --+-- no child, no parts --------------+----+ */
 enum slot_phase {
     SLOT_FREE,
     SLOT_GIVEN,     /* a task that nobody beats for */

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HOUSE_MS = 1000 };
+enum { HOUSE_MS = 1500, CALM_HOUSE_MS = 2800, JANITOR_MS = 20000, QUICK_MS = 1500 };
 
 /* ---- submissions ---- */
 
@@ -248,11 +248,12 @@ void server_act(struct world *world, struct server *server, bool janitors)
     struct error e;
     if (janitors) {
         janitor(world, server);
-        server->janitor_ms = world->mono_ms + HOUSE_MS * (world->quick ? 1 : 8);
+        server->janitor_ms = world->mono_ms + (world->quick ? QUICK_MS : JANITOR_MS);
     } else {
         enum error_code code = queue_reap(server->queue, &e);
         if (code != ERROR_OK && code != ERROR_UNAVAILABLE)
             blame(world, "nobody reaps: %s", e.message);
-        server->house_ms = world->mono_ms + HOUSE_MS;
+        /* each second, as a rule; a gap of three would be taken for an outage and prolong every lease */
+        server->house_ms = world->mono_ms + (choices_over(&world->choices) ? CALM_HOUSE_MS : HOUSE_MS);
     }
 }

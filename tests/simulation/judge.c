@@ -1,7 +1,7 @@
 /* See world.h. What must hold of a simulated world, looked at around every call that reaches Redis: what the
  * call may do to the job that it names, and what clients would see of every job after it. And the weather. */
 #include "engine.h"
-#include "world.h"
+#include "look.h"
 
 #include "queue/audit.h"
 
@@ -28,131 +28,6 @@ static enum wire_fault weather(void *user, const struct wire_call *call)
     if (fault)
         tell(world, "  %s(%s): %s", call->name, wire_argument(call, 0), names[fault]);
     return fault;
-}
-
-/* ---- looks ---- */
-
-/* functions whose first arguments are a task and the token that holds it */
-static bool of_task(const char *name)
-{
-    static const char *const names[] = {"task_done", "epoch_commit", "finish", "release", "died", "reset"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(name, names[i]) == 0)
-            return true;
-    return false;
-}
-
-static const char *member_of(const struct wire_call *call)
-{
-    return of_task(call->name)               ? wire_argument(call, 0)
-           : strcmp(call->name, "beat") == 0 ? wire_argument(call, 4)
-                                             : "";
-}
-
-static int before(void *user, const struct wire_call *call, struct wire_look *looks)
-{
-    char id[QUEUE_ID_SIZE], epoch[16], index[16];
-    const char *member = member_of(call);
-    if (sscanf(member, "%28[^/]/%*[^/]/%15[0-9]/%15[0-9]", id, epoch, index) != 3)
-        return 0;
-    struct wire_look *look = &looks[0];
-    look->argc = 4;
-    snprintf(look->text[0], sizeof look->text[0], "{t}:k:%s:%s", id, epoch);
-    snprintf(look->text[1], sizeof look->text[1], "o:%s", index);
-    snprintf(look->text[2], sizeof look->text[2], "x:%s", index);
-    look->argv[0] = "HMGET";
-    for (int i = 0; i < 3; i++)
-        look->argv[i + 1] = look->text[i];
-    return 1;
-}
-
-static bool terminal(const char *state)
-{
-    static const char *const states[] = {"succeeded", "failed", "expired", "cancelled", "dead"};
-    for (size_t i = 0; i < sizeof states / sizeof *states; i++)
-        if (strcmp(state, states[i]) == 0)
-            return true;
-    return false;
-}
-
-enum { STATE, STOP, RETRIED, VERSION, ATTEMPT, FENCE, EPOCH, DONE, TASKS, KIND, ERROR, ARTIFACT, FIELDS };
-
-static int after(void *user, const struct wire_call *call, struct wire_look *looks)
-{
-    static const char *const fields[] = {"state", "stop", "retried", "ver",  "attempt", "fence",
-                                         "epoch", "done", "tasks",   "kind", "error"};
-    struct world *world = user;
-    int count = 0;
-    if (strncmp(call->name, "audit", 5) == 0)
-        return 0;
-    for (int i = 0; i < world->job_count; i++) {
-        struct job *job = &world->jobs[i];
-        struct wire_look *look = &looks[count++];
-        look->argc = 0;
-        snprintf(look->text[0], sizeof look->text[0], "{t}:j:%s", job->id);
-        snprintf(look->text[1], sizeof look->text[1], "a:%s", work_artifact(&job->shape));
-        look->argv[look->argc++] = "HMGET";
-        look->argv[look->argc++] = look->text[0];
-        for (size_t k = 0; k < sizeof fields / sizeof *fields; k++)
-            look->argv[look->argc++] = fields[k];
-        look->argv[look->argc++] = look->text[1];
-        look = &looks[count++];
-        look->argc = 0;
-        if (job->seen.present && !terminal(job->seen.state))
-            continue; /* it cannot be in the archive */
-        look->argc = 5;
-        snprintf(look->text[0], sizeof look->text[0], "{t}:o:%s", job->id);
-        look->argv[0] = "HMGET";
-        look->argv[1] = look->text[0];
-        look->argv[2] = "state";
-        look->argv[3] = "ver";
-        look->argv[4] = "blob";
-    }
-    return count;
-}
-
-static const char *text_of(const redisReply *reply, size_t i)
-{
-    return reply->type == REDIS_REPLY_ARRAY && i < reply->elements && reply->element[i]->str
-               ? reply->element[i]->str
-               : "";
-}
-
-static long long number_of(const redisReply *reply, size_t i)
-{
-    return strtoll(text_of(reply, i), NULL, 10);
-}
-
-static void read_job(const redisReply *hash, const redisReply *entry, const struct job_seen *last,
-                     struct job_seen *out)
-{
-    *out = (struct job_seen){0};
-    if (text_of(hash, STATE)[0]) {
-        out->present = true;
-        snprintf(out->state, sizeof out->state, "%s", text_of(hash, STATE));
-        snprintf(out->stop, sizeof out->stop, "%s", text_of(hash, STOP));
-        snprintf(out->retried, sizeof out->retried, "%s", text_of(hash, RETRIED));
-        snprintf(out->kind, sizeof out->kind, "%s", text_of(hash, KIND));
-        snprintf(out->error, sizeof out->error, "%s", text_of(hash, ERROR));
-        snprintf(out->artifact, sizeof out->artifact, "%s", text_of(hash, ARTIFACT));
-        out->version = number_of(hash, VERSION);
-        out->attempt = number_of(hash, ATTEMPT);
-        out->fence = number_of(hash, FENCE);
-        out->epoch = number_of(hash, EPOCH);
-        out->done = number_of(hash, DONE);
-        out->tasks = number_of(hash, TASKS);
-        return;
-    }
-    if (!entry || !text_of(entry, 0)[0])
-        return;
-    *out = *last; /* what the archive does not say */
-    out->present = true;
-    out->archived = true;
-    out->gone = strcmp(text_of(entry, 0), "gone") == 0;
-    if (out->gone)
-        return;
-    snprintf(out->state, sizeof out->state, "%s", text_of(entry, 0));
-    out->version = number_of(entry, 1);
 }
 
 /* ---- what a job may become ---- */
@@ -211,7 +86,7 @@ static void judge_end_of_life(struct world *world, struct job *job, const struct
         const char *lost = strstr(error, " lost ");
         bool hosts = strstr(error, "\"host_fault\"") != NULL;
         if (hosts ? !lost || atoi(lost + 6) < HOST_CAP
-                  : !strstr(error, "\"not_found\"") && most_deaths(job) != OWN_CAP)
+                  : !strstr(error, "\"not_found\"") && most_deaths(job) != OWN_CAP && !world->lost)
             blame(world, "%s is dead too early: %s", job->id, error);
     }
 }
@@ -243,7 +118,7 @@ static void judge_step(struct world *world, struct job *job, const struct job_se
         job->death_count = 0;
         return;
     }
-    if (terminal(last->state) && !same)
+    if (look_terminal(last->state) && !same)
         blame(world, "%s had ended as %s and changes: it is %s", job->id, last->state, now->state);
     if (now->attempt < last->attempt || now->attempt > ATTEMPTS + 1)
         blame(world, "%s is at attempt %lld after %lld", job->id, now->attempt, last->attempt);
@@ -260,14 +135,14 @@ static void judge_job(struct world *world, struct job *job, const struct job_see
         return;
     }
     if (now->gone) {
-        if (!last.gone && (!terminal(last.state) || !(job->deleted || world->quick)))
+        if (!last.gone && (!look_terminal(last.state) || !(job->deleted || world->quick)))
             blame(world, "%s was %s and is forgotten", job->id, last.state);
     } else {
         if (last.gone)
             blame(world, "%s was forgotten and is %s", job->id, now->state);
         if (last.present)
             judge_step(world, job, &last, now);
-        if (terminal(now->state) && (!last.present || !terminal(last.state) || job->lives > 0))
+        if (look_terminal(now->state) && (!last.present || !look_terminal(last.state) || job->lives > 0))
             judge_end_of_life(world, job, now);
     }
     if (now->version != last.version) {
@@ -306,15 +181,15 @@ static void count_death(struct world *world, const struct wire_call *call, const
 static void judge_call(struct world *world, const struct wire_call *call, const redisReply *reply,
                        const redisReply *holder, const struct job_seen *was, const struct job_seen *is)
 {
-    const char *name = call->name, *member = member_of(call);
+    const char *name = call->name, *member = look_member(call);
     bool beat = strcmp(name, "beat") == 0;
     const char *token = wire_argument(call, beat ? 5 : 1);
-    bool held = strcmp(text_of(holder, 0), token) == 0, assists = strcmp(text_of(holder, 1), token) == 0;
+    bool held = strcmp(look_text(holder, 0), token) == 0, assists = strcmp(look_text(holder, 1), token) == 0;
     if (beat) {
         bool told = reply->type == REDIS_REPLY_ARRAY && reply->elements && reply->element[0]->integer == 1;
         if (told && !held && !assists)
             blame(world, "%s was told that it holds %s, which %s holds", token, member,
-                  text_of(holder, 0)[0] ? text_of(holder, 0) : "nobody");
+                  look_text(holder, 0)[0] ? look_text(holder, 0) : "nobody");
         return;
     }
     if (held || strcmp(name, "task_done") == 0 || !was || !is)
@@ -322,20 +197,15 @@ static void judge_call(struct world *world, const struct wire_call *call, const 
     if (was->epoch != is->epoch || was->attempt != is->attempt || strcmp(was->state, is->state) != 0 ||
         strcmp(was->artifact, is->artifact) != 0)
         blame(world, "%s of %s changes the job, though %s holds it", name, member,
-              text_of(holder, 0)[0] ? text_of(holder, 0) : "nobody");
+              look_text(holder, 0)[0] ? look_text(holder, 0) : "nobody");
 }
 
 static void note_change(struct world *world, const struct wire_call *call, const redisReply *reply)
 {
-    static const char *const quiet[] = {"claim", "assist", "beat", "due", "tidy", "settings", "hello"};
-    if (strcmp(call->name, "reap") == 0) {
+    if (strcmp(call->name, "reap") == 0)
         world->changes += reply->integer > 0;
-        return;
-    }
-    for (size_t i = 0; i < sizeof quiet / sizeof *quiet; i++)
-        if (strcmp(call->name, quiet[i]) == 0)
-            return;
-    world->changes++;
+    else if (strcmp(call->name, "claim") != 0 && strcmp(call->name, "tidy") != 0)
+        world->changes++;
 }
 
 static void seen(void *user, const struct wire_call *call, const redisReply *reply,
@@ -344,31 +214,63 @@ static void seen(void *user, const struct wire_call *call, const redisReply *rep
     struct world *world = user;
     if (reply->type == REDIS_REPLY_ERROR && !strstr(reply->str, "Function not found"))
         blame(world, "Redis refuses %s: %s", call->name, reply->str);
-    if (reply->type == REDIS_REPLY_ERROR || strncmp(call->name, "audit", 5) == 0)
+    if (reply->type == REDIS_REPLY_ERROR)
         return;
-    const char *member = member_of(call);
+    const char *member = look_member(call);
     char id[QUEUE_ID_SIZE];
     snprintf(id, sizeof id, "%.28s", member);
     if (strcmp(call->name, "died") == 0 && reply->str && strcmp(reply->str, "stale") != 0)
         count_death(world, call, member);
+    bool changes = !look_changes_nothing(call->name);
     for (int i = 0; i < world->job_count; i++) {
         struct job *job = &world->jobs[i];
-        struct job_seen now;
+        struct job_seen now = job->seen;
         const struct job_seen was = job->seen;
-        read_job(after_call[2 * i], after_call[2 * i + 1], &job->seen, &now);
-        judge_job(world, job, &now);
+        if (changes) {
+            look_read(after_call[2 * i], after_call[2 * i + 1], &job->seen, &now);
+            judge_job(world, job, &now);
+        }
         if (member[0] && before_call[0] && strcmp(id, job->id) == 0)
             judge_call(world, call, reply, before_call[0], was.present ? &was : NULL,
                        now.present ? &now : NULL);
     }
-    note_change(world, call, reply);
+    if (changes)
+        note_change(world, call, reply);
 }
 
 void judge_attach(struct world *world)
 {
-    static struct wire_world wire_world = {weather, before, after, seen, NULL};
-    wire_world.user = world;
-    wire_attach(&wire_world);
+    world->wire =
+        (struct wire_world){weather, look_before, look_after, seen, world, &world->now_us, world->loses};
+    wire_attach(&world->wire);
+}
+
+void judge_go_back(struct world *world)
+{
+    static const struct wire_call any = {.name = "reap"};
+    struct wire_look looks[WIRE_LOOKS];
+    redisReply *replies[WIRE_LOOKS];
+    for (int i = 0; i < world->job_count; i++)
+        world->jobs[i].seen = (struct job_seen){0}; /* all is looked at */
+    int count = look_after(world, &any, looks);
+    engine_begin(world->now_us);
+    for (int i = 0; i < count; i++)
+        engine_append(looks[i].argc, looks[i].argv, NULL);
+    engine_exchange(replies, (size_t)count);
+    for (int i = 0; i < world->job_count; i++) {
+        struct job *job = &world->jobs[i];
+        const struct job_seen none = {0};
+        look_read(replies[2 * i], replies[2 * i + 1], &none, &job->seen);
+        job->acknowledged &= job->seen.present;
+        job->follow = (struct queue_event_id){0};
+        job->followed_count = job->death_count = 0;
+        tell(world, "  %s is %s again, version %lld", job->id + 26,
+             job->seen.present ? job->seen.state : "not there", job->seen.version);
+    }
+    for (int i = 0; i < count; i++)
+        freeReplyObject(replies[i]);
+    world->lost = true;
+    world->changes++;
 }
 
 /* ---- at the end ---- */
@@ -377,7 +279,7 @@ bool judge_at_rest(const struct world *world)
 {
     for (int i = 0; i < world->job_count; i++) {
         const struct job *job = &world->jobs[i];
-        if (job->submitted && job->seen.present && !job->seen.gone && !terminal(job->seen.state))
+        if (job->submitted && job->seen.present && !job->seen.gone && !look_terminal(job->seen.state))
             return false;
     }
     return wire_late_count() == 0;

@@ -19,8 +19,8 @@ static const char usage[] =
     "  --plant NAME      with a bug: fence, lease, twice, event, cap\n"
     "  --replay CHOICES  one schedule, as a failure printed it\n"
     "  --shrink RUNS     runs that the search for a shorter schedule may take (2000)\n"
-    "  --story           what happened in the first schedule\n"
-    "Example: simulate --seed 7 --schedules 1 --story\n";
+    "  --story           of the first seed: what happens in it\n"
+    "Example: simulate --seed 7 --story\n";
 
 static double now_s(void)
 {
@@ -49,40 +49,49 @@ struct options {
     bool story;
 };
 
+static bool in_time(void *user)
+{
+    return now_s() < *(const double *)user;
+}
+
 static bool search(const struct options *options)
 {
-    double began = now_s(), took;
-    long long done = 0, steps = 0, virtual_ms = 0;
-    bool failed = false;
-    for (; done < options->schedules && !failed && now_s() - began < options->seconds; done++) {
+    double began = now_s(), until = began + options->seconds;
+    struct run_search search = {
+        .first = options->seed, .count = options->schedules, .go_on = in_time, .user = &until};
+    run_search(&search);
+    unsigned long long calls = wire_calls_total();
+    double took = now_s() - began;
+    if (search.failing) {
         struct run_report report;
-        run_seed(options->seed + (uint64_t)done, options->story, &report);
-        steps += report.steps;
-        virtual_ms += report.virtual_ms;
-        failed = report.failed;
-        if (options->story)
-            printf("%s", report.story);
-        took = now_s() - began;
-        if (failed)
-            print_failure(&report, options->seed + (uint64_t)done, options->shrink);
+        run_seed(search.failing, false, &report);
+        print_failure(&report, search.failing, options->shrink);
         run_report_release(&report);
     }
-    took = now_s() - began;
     printf("{\"seed\":%llu,\"schedules\":%lld,\"failed\":%d,\"steps\":%lld,\"calls\":%llu,\"virtual_s\":%lld,"
-           "\"seconds\":%.1f}\n",
-           (unsigned long long)options->seed, done, failed, steps, wire_calls_total(), virtual_ms / 1000,
-           took);
-    return failed;
+           "\"seconds\":%.2f}\n",
+           (unsigned long long)options->seed, search.done, search.failing != 0, search.steps, calls,
+           search.virtual_ms / 1000, took);
+    return search.failing != 0;
+}
+
+static bool show(const struct run_report *report)
+{
+    printf("%s%s\n", report->story, report->failed ? report->failure : "nothing was wrong");
+    return report->failed;
 }
 
 static bool replay(const struct options *options)
 {
     struct run_report report;
     choice_list list = {0};
-    choices_parse(options->replay, &list);
-    run_list(&list, true, &report);
-    printf("%s%s\n", report.story, report.failed ? report.failure : "nothing was wrong");
-    bool failed = report.failed;
+    if (options->replay)
+        choices_parse(options->replay, &list);
+    if (options->replay)
+        run_list(&list, true, &report);
+    else
+        run_seed(options->seed, true, &report);
+    bool failed = show(&report);
     run_report_release(&report);
     VEC_FREE(&list);
     return failed;
@@ -119,7 +128,7 @@ int main(int argc, char **argv)
     }
     engine_start();
     run_prepare(plant ? run_plant(plant) : NULL);
-    bool failed = options.replay ? replay(&options) : search(&options);
+    bool failed = options.replay || options.story ? replay(&options) : search(&options);
     engine_stop();
     return failed;
 }

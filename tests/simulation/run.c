@@ -3,6 +3,7 @@
  * nothing unusual happens any more, and the world must come to rest. */
 #include "run.h"
 
+#include "base/sanitizer.h"
 #include "engine.h"
 #include "world.h"
 
@@ -37,7 +38,8 @@ static int actors_of(struct world *world, struct actor *out)
         out[count++] = (struct actor){SLOT, i, worker_due(&world->workers[i], false)};
         out[count++] = (struct actor){BEAT, i, worker_due(&world->workers[i], true)};
     }
-    for (int i = 0; i < world->server_count; i++) {
+    /* in the end one server keeps house alone */
+    for (int i = 0; i < (choices_over(&world->choices) ? 1 : world->server_count); i++) {
         out[count++] = (struct actor){HOUSE, i, world->servers[i].house_ms};
         out[count++] = (struct actor){JANITOR, i, world->servers[i].janitor_ms};
     }
@@ -112,16 +114,41 @@ static void deliver(struct world *world)
     wire_deliver(choose(&world->choices, (uint32_t)wire_late_count()));
 }
 
+/* at most once, and never where the clock was set: the log is read back by its times */
+static void lose(struct world *world)
+{
+    if (!world->loses)
+        return;
+    world->loses = false;
+    int64_t since_us = world->now_us - 50000 * (1 + (int64_t)choose(&world->choices, 20));
+    size_t lost = wire_lose(since_us);
+    world->away_ms = world->mono_ms + 300;
+    tell(world, "Redis ends and is without its last %zu calls", lost);
+    judge_go_back(world);
+    judge_attach(world);
+}
+
+static void drain(struct world *world, struct worker *worker, bool drains)
+{
+    struct error e;
+    bool known;
+    if (queue_drain(world->client, worker->supervisor.name, drains, &known, &e) == ERROR_OK)
+        tell(world, "%s %s tasks", worker->supervisor.name, drains ? "is to take no more" : "may take");
+}
+
 static void mischief(struct world *world)
 {
     enum { QUIET = 80 };
     struct worker *worker = &world->workers[choose(&world->choices, (uint32_t)world->worker_count)];
-    switch (choose(&world->choices, QUIET + 10)) {
+    switch (choose(&world->choices, QUIET + 12)) {
     case QUIET:
     case QUIET + 1: kill_worker(world, worker); break;
     case QUIET + 2: stop_worker(world, worker); break;
     case QUIET + 3: end_worker(world, worker); break;
-    case QUIET + 4: jump_clock(world); break;
+    case QUIET + 4:
+        if (!world->loses)
+            jump_clock(world);
+        break;
     case QUIET + 5:
         world->away_ms = world->mono_ms + 500 * (1 + (long long)choose(&world->choices, 40));
         break;
@@ -129,6 +156,18 @@ static void mischief(struct world *world)
     case QUIET + 7:
     case QUIET + 8:
     case QUIET + 9: deliver(world); break;
+    case QUIET + 10:
+        if (world->loses)
+            lose(world);
+        else
+            drain(world, worker, true);
+        break;
+    case QUIET + 11:
+        if (world->loses)
+            lose(world);
+        else
+            drain(world, worker, false);
+        break;
     default: break;
     }
 }
@@ -166,6 +205,7 @@ static void world_begin(struct world *world)
     world->worker_count = 2 + (int)choose(&world->choices, WORKERS - 1);
     world->server_count = 1 + (int)choose(&world->choices, SERVERS);
     world->quick = choose(&world->choices, 4) == 3;
+    world->loses = choose(&world->choices, 6) == 5;
     for (int i = 0; i < world->worker_count; i++) {
         world->workers[i].number = i + 1;
         worker_begin(world, &world->workers[i]);
@@ -201,6 +241,8 @@ static void settle(struct world *world)
     world->away_ms = 0;
     while (wire_late_count() && !world->failure[0])
         wire_deliver(0);
+    for (int i = 0; i < world->worker_count && !world->failure[0]; i++)
+        drain(world, &world->workers[i], false);
     for (int i = 0; i < CALM_STEPS && !world->failure[0]; i++) {
         if (judge_at_rest(world))
             return;
@@ -238,7 +280,7 @@ void run_seed(uint64_t seed, bool telling, struct run_report *out)
     world->telling = telling;
     world->choices.state = seed * 0x9e3779b97f4a7c15u;
     /* most are short: what goes wrong late goes wrong early with other choices */
-    world->choices.most = 60u << (choices_random(&world->choices) % 16 / 5);
+    world->choices.most = 80u << (choices_random(&world->choices) % 16 / 5);
     run(world, out);
 }
 
@@ -257,6 +299,38 @@ void run_report_release(struct run_report *report)
     free(report->story);
     VEC_FREE(&report->list);
     *report = (struct run_report){0};
+}
+
+struct searching {
+    struct run_search *search;
+    long long next;
+};
+
+static void search_lane(int lane, void *user)
+{
+    struct searching *searching = user;
+    struct run_search *search = searching->search;
+    while (!search->failing && searching->next < search->count &&
+           (!search->go_on || search->go_on(search->user))) {
+        uint64_t seed = search->first + (uint64_t)searching->next++;
+        struct run_report report;
+        run_seed(seed, false, &report);
+        search->done++;
+        search->steps += report.steps;
+        search->virtual_ms += report.virtual_ms;
+        if (report.failed && (!search->failing || seed < search->failing))
+            search->failing = seed;
+        run_report_release(&report);
+    }
+}
+
+void run_search(struct run_search *search)
+{
+    struct searching searching = {.search = search};
+    if (SANITIZED) /* they know nothing of lanes */
+        search_lane(0, &searching);
+    else
+        engine_run(ENGINE_LANES, search_lane, &searching);
 }
 
 static bool still_fails(const choice_list *list, void *user)

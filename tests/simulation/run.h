@@ -18,6 +18,17 @@ void run_report_release(struct run_report *report);
 
 /* Before the first run: the library is loaded, changed by the plant where there is one (NULL: none). */
 void run_prepare(const struct wire_plant *plant);
+/* Runs seeds from `first` on, several at a time, as long as go_on says so (NULL: all); a failing one ends it.
+ * -> how many were run. *failing: the failing one of the lowest seed, 0 when there is none. */
+struct run_search {
+    uint64_t first;
+    long long count;
+    bool (*go_on)(void *user);
+    void *user;
+    long long done, steps, virtual_ms; /* out */
+    uint64_t failing;                  /* out */
+};
+void run_search(struct run_search *search);
 /* telling: with a story */
 void run_seed(uint64_t seed, bool telling, struct run_report *out);
 void run_list(const choice_list *list, bool telling, struct run_report *out);

@@ -21,15 +21,19 @@ struct line { /* a made-up connection */
     bool flown;
 };
 
-static struct {
+struct kept { /* what was done, and when */
+    struct wire_call call;
+    int64_t now_us;
+};
+struct wire { /* of one lane */
     const struct wire_world *world;
-    const struct wire_plant *plant;
     VEC(struct wire_call) late;
-    unsigned long long calls;
-} wire;
+    VEC(struct kept) kept;
+};
+static struct wire wires[ENGINE_LANES];
+static const struct wire_plant *planted_now;
+static unsigned long long calls_total;
 
-int __real_redisAppendCommandArgv(redisContext *context, int argc, const char **argv, const size_t *sizes);
-int __real_redisGetReply(redisContext *context, void **reply);
 void __real_redisFree(redisContext *context);
 int __real_redisSetTimeout(redisContext *context, const struct timeval limit);
 
@@ -81,18 +85,9 @@ const char *wire_argument(const struct wire_call *call, int i)
 
 /* ---- doing them ---- */
 
-static void append(int argc, const char **argv, const size_t *sizes)
+static struct wire *wire_now(void)
 {
-    if (__real_redisAppendCommandArgv(engine_context(), argc, argv, sizes) != REDIS_OK)
-        engine_die("a request cannot be written");
-}
-
-static redisReply *receive(void)
-{
-    void *reply = NULL;
-    if (__real_redisGetReply(engine_context(), &reply) != REDIS_OK)
-        engine_die("redis-server is gone: %s", engine_context()->errstr);
-    return reply;
+    return &wires[engine_lane()];
 }
 
 /* XREADGROUP .. BLOCK ms: time does not pass inside a call */
@@ -101,7 +96,7 @@ static void append_call(const struct wire_call *call)
     const char *argv[16];
     int argc = 0;
     if (strcmp(call->name, "XREADGROUP") != 0) {
-        append(call->argc, call->argv, call->sizes);
+        engine_append(call->argc, call->argv, call->sizes);
         return;
     }
     for (int i = 0; i < call->argc; i++)
@@ -109,35 +104,62 @@ static void append_call(const struct wire_call *call)
             i++;
         else
             argv[argc++] = call->argv[i];
-    append(argc, argv, NULL);
+    engine_append(argc, argv, NULL);
+}
+
+static void append_looks(const struct wire_look *looks, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (looks[i].argc)
+            engine_append(looks[i].argc, (const char **)(uintptr_t)looks[i].argv, NULL);
+}
+
+/* the replies of looks, in order, from *taken on */
+static void spread(redisReply *const *taken, const struct wire_look *looks, int count, redisReply **out)
+{
+    for (int i = 0; i < count; i++)
+        out[i] = looks[i].argc ? *taken++ : NULL;
+}
+
+static int looks_asked(const struct wire_look *looks, int count)
+{
+    int asked = 0;
+    for (int i = 0; i < count; i++)
+        asked += looks[i].argc != 0;
+    return asked;
+}
+
+static void keep(struct wire *wire, const struct wire_call *call)
+{
+    struct kept kept = {.now_us = *wire->world->now_us};
+    call_make(&kept.call, call->argc, call->argv, call->sizes);
+    VEC_PUSH(&wire->kept, kept);
 }
 
 static redisReply *perform(const struct wire_call *call)
 {
     struct wire_look before[WIRE_LOOKS], after[WIRE_LOOKS];
-    redisReply *seen_before[WIRE_LOOKS] = {0}, *seen_after[WIRE_LOOKS] = {0};
-    const struct wire_world *world = call->function ? wire.world : NULL;
+    redisReply *replies[2 * WIRE_LOOKS + 1], *seen_before[WIRE_LOOKS], *seen_after[WIRE_LOOKS];
+    const struct wire_world *attached = wire_now()->world, *world = call->function ? attached : NULL;
     int befores = world ? world->before(world->user, call, before) : 0;
     int afters = world ? world->after(world->user, call, after) : 0;
-    for (int i = 0; i < befores; i++)
-        append(before[i].argc, before[i].argv, NULL);
+    int first = looks_asked(before, befores), all = first + 1 + looks_asked(after, afters);
+    engine_begin(attached ? *attached->now_us : 1700000000000000);
+    append_looks(before, befores);
     append_call(call);
-    for (int i = 0; i < afters; i++)
-        if (after[i].argc)
-            append(after[i].argc, after[i].argv, NULL);
-    for (int i = 0; i < befores; i++)
-        seen_before[i] = receive();
-    redisReply *reply = receive();
-    for (int i = 0; i < afters; i++)
-        seen_after[i] = after[i].argc ? receive() : NULL;
-    wire.calls++;
+    append_looks(after, afters);
+    engine_exchange(replies, (size_t)all);
+    calls_total++;
+    if (attached && attached->loses)
+        keep(wire_now(), call);
+    spread(replies, before, befores, seen_before);
+    spread(replies + first + 1, after, afters, seen_after);
     if (world)
-        world->seen(world->user, call, reply, seen_before, seen_after);
-    for (int i = 0; i < befores; i++)
-        freeReplyObject(seen_before[i]);
-    for (int i = 0; i < afters; i++)
-        freeReplyObject(seen_after[i]);
-    return reply;
+        world->seen(world->user, call, replies[first], seen_before, seen_after);
+    for (int i = 0; i < all; i++)
+        if (i != first)
+            freeReplyObject(replies[i]);
+    return replies[first];
 }
 
 static int break_line(struct line *line)
@@ -151,13 +173,13 @@ static int break_line(struct line *line)
 static int fly(struct line *line)
 {
     line->flown = true;
-    enum wire_fault fault = wire.world && line->sent.count
-                                ? wire.world->weather(wire.world->user, &line->sent.at[0].call)
-                                : WIRE_GOOD;
+    const struct wire_world *world = wire_now()->world;
+    enum wire_fault fault =
+        world && line->sent.count ? world->weather(world->user, &line->sent.at[0].call) : WIRE_GOOD;
     for (size_t i = 0; i < line->sent.count; i++) {
         struct sent *sent = &line->sent.at[i];
         if (fault == WIRE_LATE && sent->call.function) {
-            VEC_PUSH(&wire.late, sent->call);
+            VEC_PUSH(&wire_now()->late, sent->call);
             sent->call = (struct wire_call){0};
         } else if (fault != WIRE_REQUEST_LOST && fault != WIRE_LATE) {
             sent->reply = perform(&sent->call);
@@ -239,7 +261,7 @@ int __wrap_redisGetReply(redisContext *context, void **reply)
 
 static char *planted(const char *text)
 {
-    const struct wire_plant *plant = wire.plant;
+    const struct wire_plant *plant = planted_now;
     const char *at = strstr(text, plant->from);
     if (!at || strstr(at + 1, plant->from))
         engine_die("%s: what is to be changed does not stand in the library once", plant->name);
@@ -250,13 +272,10 @@ void *__wrap_redisCommandArgv(redisContext *context, int argc, const char **argv
 {
     void *reply = NULL;
     if (argc == 4 && strcmp(argv[0], "FUNCTION") == 0) { /* LOAD REPLACE text */
-        char *text = wire.plant ? planted(argv[3]) : mem_strdup(argv[3]);
+        char *text = planted_now ? planted(argv[3]) : mem_strdup(argv[3]);
         const char *changed[] = {argv[0], argv[1], argv[2], text};
-        append(4, changed, NULL);
+        redisReply *loaded = engine_command(4, changed);
         free(text);
-        redisReply *loaded = receive();
-        if (loaded->type == REDIS_REPLY_ERROR)
-            engine_die("the library is refused: %s", loaded->str);
         return loaded;
     }
     __wrap_redisAppendCommandArgv(context, argc, argv, sizes);
@@ -266,35 +285,64 @@ void *__wrap_redisCommandArgv(redisContext *context, int argc, const char **argv
 void wire_plant(const struct wire_plant *plant)
 {
     const char *flush[] = {"FUNCTION", "FLUSH"};
-    wire.plant = plant;
-    append(2, flush, NULL);
-    freeReplyObject(receive());
+    planted_now = plant;
+    freeReplyObject(engine_command(2, flush));
 }
 
 void wire_attach(const struct wire_world *wire_world)
 {
-    for (size_t i = 0; i < wire.late.count; i++)
-        call_release(&wire.late.at[i]);
-    wire.late.count = 0;
-    wire.world = wire_world;
+    struct wire *wire = wire_now();
+    for (size_t i = 0; i < wire->late.count; i++)
+        call_release(&wire->late.at[i]);
+    VEC_FREE(&wire->late);
+    for (size_t i = 0; i < wire->kept.count; i++)
+        call_release(&wire->kept.at[i].call);
+    VEC_FREE(&wire->kept);
+    wire->world = wire_world;
+}
+
+/* A server that reads its log back: the clock is at each command's time again, so that what it did it does
+ * again. */
+size_t wire_lose(int64_t since_us)
+{
+    struct wire *wire = wire_now();
+    size_t left = wire->kept.count, lost;
+    while (left > 0 && wire->kept.at[left - 1].now_us >= since_us)
+        left--;
+    lost = wire->kept.count - left;
+    engine_flush();
+    for (size_t i = 0; i < wire->kept.count; i++) {
+        redisReply *reply;
+        if (i < left) {
+            engine_begin(wire->kept.at[i].now_us);
+            append_call(&wire->kept.at[i].call);
+            engine_exchange(&reply, 1);
+            freeReplyObject(reply);
+        } else {
+            call_release(&wire->kept.at[i].call);
+        }
+    }
+    wire->kept.count = left;
+    return lost;
 }
 
 size_t wire_late_count(void)
 {
-    return wire.late.count;
+    return wire_now()->late.count;
 }
 
 void wire_deliver(size_t i)
 {
-    struct wire_call call = wire.late.at[i];
-    for (size_t k = i + 1; k < wire.late.count; k++)
-        wire.late.at[k - 1] = wire.late.at[k];
-    wire.late.count--;
+    struct wire *wire = wire_now();
+    struct wire_call call = wire->late.at[i];
+    for (size_t k = i + 1; k < wire->late.count; k++)
+        wire->late.at[k - 1] = wire->late.at[k];
+    wire->late.count--;
     freeReplyObject(perform(&call));
     call_release(&call);
 }
 
 unsigned long long wire_calls_total(void)
 {
-    return wire.calls;
+    return calls_total;
 }

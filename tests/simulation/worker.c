@@ -13,8 +13,10 @@ enum {
     LOST_TICK_MS = 100,
     LOOK_MS = 2000,
     DOORBELL_MS = 300,
-    PATIENT_MS = 4000,
-    IDLE_BEAT_MS = 2500
+    IDLE_LOOK_MS = 5000,
+    IDLE_BEAT_MS = 2500,
+    CALM_LOOK_MS = 40000,
+    CALM_BEAT_MS = 20000
 };
 
 /* ---- hands ---- */
@@ -188,10 +190,11 @@ long long worker_due(const struct worker *worker, bool beat)
 {
     long long due = beat ? worker->beat_ms : worker->slot_ms;
     /* who has no task is late as a rule: it would find nothing twice a second, and renew nothing */
+    bool calm = choices_over(&worker->world->choices);
     if (beat && worker->slot.phase == SLOT_FREE)
-        due += IDLE_BEAT_MS;
+        due += calm ? CALM_BEAT_MS : IDLE_BEAT_MS;
     if (!beat && worker->slot.phase == SLOT_FREE && worker->idle_at == worker->world->changes)
-        due += PATIENT_MS;
+        due += calm ? CALM_LOOK_MS : IDLE_LOOK_MS;
     return due > worker->paused_ms ? due : worker->paused_ms;
 }
 

@@ -86,6 +86,7 @@ struct job {
 
 struct world {
     struct choices choices;
+    struct wire_world wire;
     int64_t now_us;    /* Redis' clock, which jumps */
     long long mono_ms; /* everybody's clock that does not */
     long long away_ms; /* until then Redis cannot be reached */
@@ -97,6 +98,8 @@ struct world {
     struct job jobs[JOBS];
     struct queue *client;
     long long client_ms;
+    bool loses;                 /* Redis may lose what it did last, once */
+    bool lost;                  /* .. and has */
     bool quick;                 /* ended jobs are archived and forgotten soon */
     unsigned long long changes; /* calls that changed anything, about */
     char failure[512];          /* "": none yet */
@@ -125,6 +128,9 @@ void server_act(struct world *world, struct server *server, bool janitor);
 
 /* ---- judge.c ---- */
 void judge_attach(struct world *world); /* calls are seen from now on */
+/* Redis went back to an earlier state, so do the judge's notes. What was acknowledged and is gone was
+ * lost. */
+void judge_go_back(struct world *world);
 bool judge_at_rest(const struct world *world);
 void judge_end(struct world *world); /* when everything has come to rest */
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import pathlib
+import tempfile
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -70,4 +71,30 @@ def load(path: str | pathlib.Path, step: Callable[..., Any], *args: Any, devices
     return restore(path, exporting.lower(step, args, platform), devices)
 
 
-__all__ = ["plan", "load", "ToastError"]
+def profile(step: Callable[..., Any], *args: Any, mesh: Mesh, device: str | Mapping[str, Any], out: str = "profile.json",
+            pins: Mapping[str, Any] | None = None, url: str | None = None, key: str | None = None, patience_s: float = 60.0,
+            platform: str | None = None, trip_counts: Mapping[str, int] | None = None, progress: progress_of.Progress = None,
+            **options: Any) -> dict[str, Any]:
+    """Times the segments of `step(*args)` on jax.devices() and returns the profile, which stands in `out`, too.
+
+        measured = toast.profile(step, params, batch, mesh={"data": 8}, device="h100")
+        plan = toast.plan(step, params, batch, mesh={"data": 8}, device={"base": "h100", "profile": measured}, planner="segments")
+
+    Arguments are plan()'s; options are toast_profile.Options' (runs=10, give_up=8.0, ..). What `out` + ".log" has is not timed again.
+    """
+    import toast_profile
+    axes = names.axes_of(mesh)
+    lowered = exporting.lower(step, args, platform)
+    given = {"planner": "baselines", "trip_counts": dict(trip_counts) if trip_counts else None, "outputs": ("segments",)}
+    pinned = names.pinned(pins, lowered.leaves, axes)
+    dims = {i: _full_rank(lowered, i, each) for i, each in pinned.items() if i in lowered.kept}
+    request = requests.request_of(lowered.leaves, lowered.kept, axes, device, dims, given)
+    files = requests.plan_files(lowered.text, request, url, key, patience_s, progress)
+    with tempfile.TemporaryDirectory() as folder, progress_of.shown(progress) as say:
+        archive = pathlib.Path(folder, "segments.tar")
+        archive.write_bytes(files["segments.tar"])
+        measured: dict[str, Any] = toast_profile.profile(archive, out, toast_profile.Options(**options), say)
+        return measured
+
+
+__all__ = ["plan", "profile", "load", "ToastError"]
