@@ -1,6 +1,7 @@
 /* report.json: everything that report/report.h measured, member by member. No figure is computed here
  * that the report does not have, but sums. */
 #include "api/encode.h"
+#include "report/whole.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -113,9 +114,10 @@ static json_t *encode_choices(const struct report *report)
     json_t *list = json_array();
     for (uint32_t i = 0; i < report->choice_count; i++) {
         const struct report_choice *choice = &report->choices[i];
-        json_array_append_new(list, json_pack("{s:o, s:I, s:i, s:i}", "choice", json_safe(choice->text),
-                                              "worth_ps", (json_int_t)choice->worth_ps, "factors",
-                                              (int)choice->factors, "of", (int)choice->offered));
+        json_array_append_new(list,
+                              json_pack("{s:o, s:o, s:i, s:i}", "choice", json_safe(choice->text), "worth_ps",
+                                        choice->measured ? json_integer(choice->worth_ps) : json_null(),
+                                        "factors", (int)choice->factors, "of", (int)choice->offered));
     }
     return list;
 }
@@ -160,8 +162,19 @@ static json_t *encode_nothing_fits(const struct report *report)
 {
     if (!report->smallest_budget_bytes)
         return json_null();
-    return json_pack("{s:I, s:o}", "smallest_budget_bytes", (json_int_t)report->smallest_budget_bytes,
-                     "largest_tensors", encode_tensors(report));
+    const struct report_advice *advice = &report->advice;
+    json_t *batch = !advice->batch ? json_null()
+                                   : json_pack("{s:I, s:I}", "now", (json_int_t)advice->batch, "at_most",
+                                               (json_int_t)advice->smaller_batch);
+    json_t *parts = json_pack(
+        "{s:I, s:I, s:I, s:I, s:I}", "parameters", (json_int_t)advice->parts[REPORT_PART_PARAMETERS],
+        "optimizer", (json_int_t)advice->parts[REPORT_PART_OPTIMIZER], "data",
+        (json_int_t)advice->parts[REPORT_PART_DATA], "gathered",
+        (json_int_t)advice->parts[REPORT_PART_GATHERED], "made", (json_int_t)advice->parts[REPORT_PART_MADE]);
+    return json_pack("{s:I, s:o, s:o, s:I, s:b, s:o}", "smallest_budget_bytes",
+                     (json_int_t)report->smallest_budget_bytes, "largest_tensors", encode_tensors(report),
+                     "parts", parts, "devices", (json_int_t)advice->devices, "rematerialisation_may_do",
+                     advice->kept_bytes < report->memory_limit_bytes, "batch", batch);
 }
 
 /* only where a network was solved: the bound, and how far above it the plan may be at most */
@@ -194,6 +207,39 @@ static json_t *encode_segments(const struct report *report)
                      "mixed", it->mixed);
 }
 
+/* dimensions left whole, and why */
+static json_t *encode_whole(const struct report *report)
+{
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < report->whole_count; i++) {
+        const struct report_whole *whole = &report->whole[i];
+        json_t *best = !whole->tried ? json_null()
+                                     : json_pack("{s:s, s:b, s:I, s:I}", "decision", whole->best, "first",
+                                                 whole->first, "step_ps", (json_int_t)whole->step_ps,
+                                                 "peak_bytes", (json_int_t)whole->peak_bytes);
+        json_array_append_new(
+            list, json_pack("{s:o, s:I, s:f, s:f, s:s, s:o, s:o, s:o, s:o}", "dimension",
+                            json_safe(whole->label), "size", (json_int_t)whole->size, "memory", whole->memory,
+                            "time", whole->time, "reason", report_reason_name(whole->reason), "sizes",
+                            whole->sizes[0] ? json_safe(whole->sizes) : json_null(), "op",
+                            whole->op[0] ? json_safe(whole->op) : json_null(), "location",
+                            whole->op[0] ? json_safe(whole->location) : json_null(), "best_try", best));
+    }
+    return list;
+}
+
+/* how many values plan.json's `constraints` name, and what they save */
+static json_t *encode_constrained(const struct report *report)
+{
+    if (!report->has_constraints)
+        return json_null();
+    return json_pack("{s:i, s:i, s:{s:I, s:I, s:I, s:I}}", "count", (int)report->constraint_count,
+                     "candidates", (int)report->constraint_candidates, "moved_bytes", "plan",
+                     (json_int_t)report->moved_plan_bytes, "specs", (json_int_t)report->moved_specs_bytes,
+                     "constraints", (json_int_t)report->moved_list_bytes, "annotated",
+                     (json_int_t)report->moved_annotated_bytes);
+}
+
 json_t *encode_report(const struct report *report)
 {
     const struct mesh *mesh = plan_context_mesh(evaluator_context(report->evaluator));
@@ -221,6 +267,8 @@ json_t *encode_report(const struct report *report)
     json_object_set_new(out, "decisions", decisions);
     json_object_set_new(out, "choices", encode_choices(report));
     json_object_set_new(out, "conflicts", encode_conflicts(report));
+    json_object_set_new(out, "whole", encode_whole(report));
+    json_object_set_new(out, "constraints", encode_constrained(report));
     json_object_set_new(out, "search", encode_search(report));
     json_object_set_new(out, "bound", encode_bound(report));
     json_object_set_new(out, "segments", encode_segments(report));

@@ -226,6 +226,8 @@ static enum error_code fill(json_t *root, const struct api_flags *flags, struct 
     TRY(set_profile(root, flags, e));
     if (flags->overlap)
         json_object_set_new(root, "overlap", json_string(flags->overlap));
+    if (flags->entry)
+        json_object_set_new(root, "entry", json_string(flags->entry));
     if (flags->planner)
         json_object_set_new(root, "planner", json_string(flags->planner));
     TRY(set_integer(root, "memory_limit_bytes", "--memory-limit", flags->memory_limit, e));

@@ -13,6 +13,7 @@ struct api_flags {
     const char *mesh; /* "data=4,model=2" */
     const char *device, *backend, *overlap;
     const char *planner;
+    const char *entry;   /* a function's name */
     const char *outputs; /* "plan,report" */
     const char *profile; /* JSON of --profile, or NULL */
     size_t profile_size;
@@ -30,6 +31,8 @@ struct api_flags {
                "compiler that runs the plan: xla_gpu | xla_tpu | xla_cpu; default: the device's")            \
     FLAG_VALUE(overlap, "--overlap", "O", "auto: as the backend runs collectives | none: they hide nothing") \
     FLAG_VALUE(planner, "--planner", "P", "auto | mcts | cfn | segments | baselines | propagate")            \
+    FLAG_VALUE(entry, "--entry", "FUNC",                                                                     \
+               "the function that is planned; default: @main, or the only public one")                       \
     FLAG_VALUE(memory_limit, "--memory-limit", "BYTES", "per device; default: the device's less 10 %")       \
     FLAG_VALUE(devices_per_host, "--devices-per-host", "N", "how many devices share a host's fast links")    \
     FLAG_VALUE(rollouts, "--rollouts", "N", "search budget; default by module size")                         \

@@ -436,13 +436,31 @@ static void canonicalise(struct api_request *request, json_t *root)
 static enum error_code decode(struct api_request *request, json_t *value, const char *module_digest,
                               bool module_optional, struct error *e)
 {
-    static const char *const known[] = {
-        "module",         "mesh",        "device",      "memory_limit_bytes",
-        "objective",      "planner",     "constraints", "constraints_from_plan",
-        "argument_names", "trip_counts", "budget",      "parallelism",
-        "seed",           "outputs",     "proof",       "on_deadline",
-        "deadline_s",     "labels",      "dry_run",     "no_baselines",
-        "priority",       "overlap",     "annotations", NULL};
+    static const char *const known[] = {"module",
+                                        "mesh",
+                                        "device",
+                                        "memory_limit_bytes",
+                                        "objective",
+                                        "planner",
+                                        "constraints",
+                                        "constraints_from_plan",
+                                        "argument_names",
+                                        "trip_counts",
+                                        "budget",
+                                        "parallelism",
+                                        "seed",
+                                        "outputs",
+                                        "proof",
+                                        "on_deadline",
+                                        "deadline_s",
+                                        "labels",
+                                        "dry_run",
+                                        "no_baselines",
+                                        "priority",
+                                        "overlap",
+                                        "annotations",
+                                        "entry",
+                                        NULL};
     struct json_at root = {value, ""};
     TRY(json_only(&root, known, e));
     TRY(plan_pins_expand(value, e));
@@ -456,6 +474,9 @@ static enum error_code decode(struct api_request *request, json_t *value, const 
     TRY(decode_constraints(request, json_member(&root, "constraints"), e));
     TRY(decode_names(request, json_member(&root, "argument_names"), json_member(&root, "trip_counts"), e));
     TRY(decode_outputs(request, json_member(&root, "outputs"), e));
+    const char *entry = "";
+    TRY(json_text(json_member(&root, "entry"), sizeof request->planning.entry - 1, &entry, e));
+    snprintf(request->planning.entry, sizeof request->planning.entry, "%s", entry + (entry[0] == '@'));
     TRY(decode_rest(request, &root, e));
     canonicalise(request, value);
     return ERROR_OK;

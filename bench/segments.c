@@ -1,5 +1,5 @@
-/* Uniform configurations of a module's segments: every layer alike, embedding and head as the base; their whole
- * price, collectives, and the programs whose times compose each. See HELP. */
+/* Uniform configurations of a module's segments: every layer alike, embedding and head as the base; their
+ * whole price, collectives, and the programs whose times compose each. See HELP. */
 #include "bench/usage.h"
 #include "emit/emit.h"
 #include "ir/print.h"

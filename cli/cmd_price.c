@@ -20,6 +20,7 @@ static const char usage[] =
     "priority;\n"
     "                        regather:GROUP@AXIS: its weights are gathered again, not kept\n"
     "  --baseline NAME       an expert plan, e.g. fsdp:data+megatron:model\n"
+    "  --entry FUNC          the function that is meant; default: @main, or the only public one\n"
     "  --random-plan SEED    a seeded random plan\n"
     "  --plan FILE           plan.json of `toast plan` (brings its own mesh and device)\n"
     "  --baselines           a table of every expert plan\n"
@@ -470,7 +471,7 @@ int cmd_price(int argc, char **argv)
         return 0;
     enum error_code code = parse(&command, argc, argv, &e);
     if (!code)
-        code = cli_prepare_module(command.module, &prepared, &e);
+        code = cli_prepare_module(command.module, command.choice.entry, &prepared, &e);
     if (!code)
         code = run(&command, &prepared, &e);
     int status = code ? cli_fail("price", code == ERROR_USAGE ? NULL : command.module, &e)

@@ -23,7 +23,9 @@ enum cost_fusion_rule {
     COST_FUSE_LAUNCH = 16,  /* what is small is computed again rather than launched for */
     COST_FUSE_GATHER = 32,  /* what is gathered from need not be in memory */
     COST_FUSE_COPIES = 64,  /* putting blocks of a collective in order takes time */
-    COST_FUSE_TURNED = 128  /* arguments of an update whose gradient comes transposed are copied first */
+    COST_FUSE_TURNED = 128, /* arguments of an update whose gradient comes transposed are copied first */
+    COST_FUSE_BATCHED = 256, /* .. of a stacked product alone: no other order can be asked of it */
+    COST_FUSE_PADDED = 512   /* x - max(x) along a row that pads badly to a power of two is stored */
 };
 
 /* Bandwidth of one collective inside a host as a share of a device's link peak, and its fixed time, by the

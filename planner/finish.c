@@ -165,7 +165,12 @@ static enum error_code make_report(const struct planner_job *j, const struct sea
         add_segments(j, *out);
     planner_job_tell_annotations(j, *out);
     describe(j, whole, *out);
-    return ERROR_OK;
+    enum error_code code = report_add_constraints(*out, e);
+    if (code != ERROR_OK) {
+        report_destroy(*out);
+        *out = NULL;
+    }
+    return code;
 }
 
 enum error_code planner_job_finish(const struct planner_job *j, const struct search_state *state, bool whole,

@@ -46,7 +46,7 @@ static enum error_code check_memory(const struct planner_job *j, struct error *e
 static enum error_code make(struct planner_job *j, struct error *e)
 {
     const struct planner_request *request = j->request;
-    TRY(ir_prepare(j->image, &j->prepared, e));
+    TRY(ir_prepare_entry(j->image, request->entry[0] ? request->entry : NULL, &j->prepared, e));
     TRY(nda_create(&j->prepared, &request->analysis, &j->nda, e));
     TRY(planner_machine_create(request, &j->machine, e));
     TRY(check_memory(j, e));

@@ -74,6 +74,7 @@ struct planner_profile {
 struct planner_request {
     struct mesh mesh;
     char device[64]; /* a name of the catalogue */
+    char entry[128]; /* the function that is planned; "": as ir_prepare chooses */
     struct planner_overrides overrides;
     /* of a profile that nobody has looked up: such a request is refused by planner_machine_create; else "" */
     char profile_ref[PLANNER_PROFILE_REF_SIZE];

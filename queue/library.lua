@@ -395,7 +395,7 @@ local function epoch_commit(keys, args)
     if tasks > 1 and not began then
         began = now_ms()
         call('HSET', key, 'search_started', int(began))
-        if limit > 0 then call('ZADD', P .. 'dl', 'LT', int(began + limit), job.id) end   -- reap does not wait for a step's end
+        if limit > 0 and job.stop == '' then call('ZADD', P .. 'dl', 'LT', int(began + limit), job.id) end   -- reap does not wait for a step's end
     end
     if limit > 0 and began and wrap ~= '' and job.stop == '' and now_ms() - began > limit then
         kind, tasks, join, wrap, state = wrap, 1, '', '', 'finalizing'

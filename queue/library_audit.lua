@@ -30,8 +30,7 @@ local function audit_tasks(job, bad)
     if pending > 0 and not call('ZSCORE', P .. 'r:' .. job.tenant, job.id) then
         bad(1, job.id, 'has tasks to claim but its tenant\'s turn does not find it')
     end
-    local counts = job.stop == '' or (job.stop == 'seconds' and job.on_deadline == 'fail')
-    if tonumber(job.deadline) > 0 and counts and not call('ZSCORE', P .. 'dl', job.id) then
+    if tonumber(job.deadline) > 0 and not call('ZSCORE', P .. 'dl', job.id) then
         bad(1, job.id, 'has a deadline that nobody watches')
     end
     if call('TTL', P .. 'j:' .. job.id) >= 0 then bad(1, job.id, 'has not ended but will expire') end

@@ -166,9 +166,25 @@ def test_unreachable_service():
     refused(toast.ServiceUnreachable, "no address", call=lambda: plan(url="127.0.0.1:8080"))
 
 
+def test_bytecode_becomes_text():
+    import io
+
+    import jax.export
+
+    import toast.text
+    plain = io.BytesIO()
+    JITTED.lower(*ARGS).compiler_ir().operation.write_bytecode(plain)
+    portable = jax.export.export(JITTED)(*ARGS).mlir_module_serialized
+    for data in (plain.getvalue(), portable):
+        text = toast.text.of_bytes(data)
+        assert "func.func public @main" in text and "stablehlo.dot_general" in text and "loc(\"params['w1']\")" in text
+    refused(toast.UnsupportedJax, "flatbuffers", call=lambda: toast.text.of_bytes(b"MZ nothing"))
+    refused(toast.ToastError, "cannot be read", call=lambda: toast.text.of_bytes(portable[:200]))
+
+
 if __name__ == "__main__":
     sys.exit(support.run_all(
         test_pins_in_every_spelling, test_pins_of_unused_arguments, test_wrong_pins, test_wrong_requests,
         test_binary_not_found, test_nothing_fits, test_changed_arguments, test_save_and_load,
         test_shardings_for_ones_own_jit, test_arguments_elsewhere_and_a_mesh_of_ones_own,
-        test_abstract_arguments_and_names, test_progress, test_compare_and_tune, test_unreachable_service))
+        test_abstract_arguments_and_names, test_progress, test_compare_and_tune, test_bytecode_becomes_text, test_unreachable_service))

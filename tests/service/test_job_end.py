@@ -13,7 +13,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "faults"))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import chaos
+import tree
 import harness
 
 MODELS = harness.SOURCE / "tests" / "models"
@@ -207,7 +207,7 @@ def hold_at(service, worker, kind):
     module = (MODELS / "small" / "t2b.mlir").read_bytes()
     for attempt in range(20):
         job = submit(service, dict(BIG, seed=attempt + 1), module, **{"Cache-Control": "no-cache"})[1]["id"]
-        child = until("no child", lambda: chaos.children(worker.pid))[0]
+        child = until("no child", lambda: tree.children(worker.pid))[0]
         reply = ""
         while kind not in reply and not reply.startswith("succeeded"):
             reply = service.redis_cli("HMGET", "{t}:j:" + job, "state", "kind").replace("\n", " ")

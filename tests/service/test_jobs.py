@@ -228,7 +228,7 @@ def test_bad_modules():
         "nested types": "module { func.func public @main(%a: " + "tuple<" * 100000 + ">" * 100000 + ") { return } }",
         "nested regions": "module { func.func public @main() { " + '"x.y"() ({ ' * 100000 + "}) : () -> () " * 100000 + "} }",
         "10 MB identifier": "module @" + "a" * 10_000_000 + " { func.func public @main() { return } }",
-        "no main": "module { func.func public @other() { return } }",
+        "no main": "module { func.func private @other() { return } }",
     }
     service = harness.Service(workers=1)
     try:

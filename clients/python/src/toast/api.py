@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import pathlib
-import re
 import tempfile
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -10,35 +9,13 @@ from typing import Any
 
 import jax
 
-from . import binary, exporting, names, progress as progress_of, service
-from .errors import DoesNotFitWarning, MeshError, PlanMismatch, RequestRefused, ToastError
+from . import exporting, names, progress as progress_of, requests
+from .errors import DoesNotFitWarning, MeshError, PlanMismatch, ToastError
 from .exporting import Step
 from .names import Dims
 from .plans import Plan, restore
 
 Mesh = Mapping[str, int] | jax.sharding.Mesh
-OUTPUTS = ("annotated", "plan", "report")
-
-
-def request_of(step: Step, axes: Mapping[str, int], device: str | Mapping[str, Any], dims: Mapping[int, Dims],
-               options: Mapping[str, Any]) -> dict[str, Any]:
-    """The job request (openapi.yaml, JobRequest) without the module."""
-    mesh: dict[str, Any] = {"axes": [{"name": axis, "size": size} for axis, size in axes.items()]}
-    if options.get("devices_per_host"):
-        mesh["devices_per_host"] = options["devices_per_host"]
-    request: dict[str, Any] = {"mesh": mesh, "device": device if isinstance(device, str) else dict(device),
-                               "argument_names": [step.leaves[i].name for i in step.kept],
-                               "outputs": sorted({*OUTPUTS, *options.get("outputs", ())})}
-    kept = {i: _full_rank(step, i, each) for i, each in dims.items() if i in step.kept}
-    if kept:
-        request["constraints"] = names.constraints_of(kept, step.leaves)
-    budget = {key: options[key] for key in ("rollouts", "seconds") if options.get(key) is not None}
-    if budget:
-        request["budget"] = budget
-    for key in ("memory_limit_bytes", "planner", "seed", "trip_counts", "proof"):
-        if options.get(key) is not None:
-            request[key] = options[key]
-    return request
 
 
 def _full_rank(step: Step, leaf: int, dims: Dims) -> Dims:
@@ -46,27 +23,6 @@ def _full_rank(step: Step, leaf: int, dims: Dims) -> Dims:
     dtype = step.exported.in_avals[leaf].dtype
     shape = getattr(getattr(dtype, "_impl", None), "key_shape", ())
     return dims + [[] for _ in shape]
-
-
-_SIZES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
-
-
-def bytes_of(limit: int | str | None) -> int | None:
-    """40e9, '38GB', '36 GiB' as bytes."""
-    if limit is None or isinstance(limit, (int, float)):
-        return None if limit is None else int(limit)
-    match = re.fullmatch(r"\s*([\d.]+)\s*([kmgt]?i?)b?\s*", limit.lower())
-    if not match or match.group(2) not in _SIZES:
-        raise RequestRefused(f"memory_limit={limit!r} is no size; write bytes, or '38GB', '36GiB'")
-    return int(float(match.group(1)) * _SIZES[match.group(2)])
-
-
-def plan_files(step: Step, request: Mapping[str, Any], url: str | None, key: str | None, patience_s: float,
-               progress: progress_of.Progress) -> dict[str, bytes]:
-    with progress_of.shown(progress) as say:
-        if url:
-            return service.Client(url, key, patience_s, say).plan(step.text, request)
-        return binary.plan(step.text, request, say)
 
 
 def plan(step: Callable[..., Any], *args: Any, mesh: Mesh, device: str | Mapping[str, Any], memory_limit: int | str | None = None,
@@ -92,13 +48,14 @@ def plan(step: Callable[..., Any], *args: Any, mesh: Mesh, device: str | Mapping
     axes = names.axes_of(mesh)
     lowered = exporting.lower(step, args, platform)
     dims = names.pinned(pins, lowered.leaves, axes)
-    options = {"memory_limit_bytes": bytes_of(memory_limit), "devices_per_host": devices_per_host, "rollouts": rollouts,
+    options = {"memory_limit_bytes": requests.bytes_of(memory_limit), "devices_per_host": devices_per_host, "rollouts": rollouts,
                "seconds": seconds, "seed": seed, "planner": planner, "trip_counts": dict(trip_counts) if trip_counts else None,
                "proof": proof or None, "outputs": tuple(outputs)}
-    request = request_of(lowered, axes, device, dims, options)
+    kept = {i: _full_rank(lowered, i, each) for i, each in dims.items() if i in lowered.kept}
+    request = requests.request_of(lowered.leaves, lowered.kept, axes, device, kept, options)
     if isinstance(mesh, jax.sharding.Mesh) and devices is not None:
         raise MeshError("mesh has devices of its own; leave devices= out")
-    files = plan_files(lowered, request, url, key, patience_s, progress)
+    files = requests.plan_files(lowered.text, request, url, key, patience_s, progress)
     out = Plan(lowered, files, axes, dims, mesh if isinstance(mesh, jax.sharding.Mesh) else devices)
     if not out.fits:
         warnings.warn(f"no plan of {lowered.name} fits into the memory limit: the one that needs least takes "
@@ -129,8 +86,10 @@ def profile(step: Callable[..., Any], *args: Any, mesh: Mesh, device: str | Mapp
     axes = names.axes_of(mesh)
     lowered = exporting.lower(step, args, platform)
     given = {"planner": "baselines", "trip_counts": dict(trip_counts) if trip_counts else None, "outputs": ("segments",)}
-    request = request_of(lowered, axes, device, names.pinned(pins, lowered.leaves, axes), given)
-    files = plan_files(lowered, request, url, key, patience_s, progress)
+    pinned = names.pinned(pins, lowered.leaves, axes)
+    dims = {i: _full_rank(lowered, i, each) for i, each in pinned.items() if i in lowered.kept}
+    request = requests.request_of(lowered.leaves, lowered.kept, axes, device, dims, given)
+    files = requests.plan_files(lowered.text, request, url, key, patience_s, progress)
     with tempfile.TemporaryDirectory() as folder, progress_of.shown(progress) as say:
         archive = pathlib.Path(folder, "segments.tar")
         archive.write_bytes(files["segments.tar"])

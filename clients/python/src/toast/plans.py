@@ -19,6 +19,7 @@ from . import exporting
 from .errors import MeshError, PlanMismatch, RequestRefused
 from .exporting import Planned, Step
 from .names import Dims
+from .report import Report
 
 if TYPE_CHECKING:
     from .race import Row, Tuned
@@ -33,27 +34,6 @@ def specification(dims: Dims, rank: int | None = None) -> PartitionSpec:
     while entries and entries[-1] is None:
         entries.pop()
     return PartitionSpec(*entries)
-
-
-class Report(Mapping[str, Any]):
-    """report.json as a mapping; printed, it is report.txt."""
-
-    def __init__(self, files: Mapping[str, bytes]) -> None:
-        self._data: dict[str, Any] = json.loads(files["report.json"])
-        self.text = files.get("report.txt", b"").decode()
-        self.html = files.get("report.html", b"").decode()
-
-    def __getitem__(self, key: str) -> Any:
-        return self._data[key]
-
-    def __iter__(self) -> Any:
-        return iter(self._data)
-
-    def __len__(self) -> int:
-        return len(self._data)
-
-    def __str__(self) -> str:
-        return self.text
 
 
 class Plan:

@@ -22,7 +22,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 
 from . import api, binary, exporting
 from .errors import PinError, PlanningFailed
-from .names import axes_of, dims_of, leaves_of
+from .names import axes_of, dims_of
 from .plans import Plan, specification
 
 
@@ -97,7 +97,7 @@ def _pins_of(step: Callable[..., Any], args: Sequence[Any], shardings: Any, axes
     except ValueError as error:
         raise PinError(f"shardings have not the structure of the arguments: {error}") from error
     flat = jax.tree_util.tree_leaves(trees, is_leaf=is_leaf)
-    leaves = leaves_of(step, args)
+    leaves = exporting.leaves_of(step, args)
     for leaf, sharding in zip(leaves, flat, strict=True):
         if sharding is not None:
             dims_of(sharding, len(leaf.shape), axes, f"shardings, argument {leaf}")
