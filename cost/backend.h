@@ -23,7 +23,10 @@ enum cost_fusion_rule {
     COST_FUSE_LAUNCH = 16,  /* what is small is computed again rather than launched for */
     COST_FUSE_GATHER = 32,  /* what is gathered from need not be in memory */
     COST_FUSE_COPIES = 64,  /* putting blocks of a collective in order takes time */
-    COST_FUSE_TURNED = 128  /* arguments of an update whose gradient comes transposed are copied first */
+    COST_FUSE_TURNED = 128, /* arguments of an update whose stacked gradient comes turned are copied first */
+    COST_FUSE_PRODUCTS = 256, /* what a product or convolution reads may be computed in its kernel */
+    COST_FUSE_PICKS = 512,    /* a scatter of one element a row compares each element's place */
+    COST_FUSE_SCORES = 1024   /* exponentials of masked float32 scores along a short row are stored */
 };
 
 /* Bandwidth of one collective inside a host as a share of a device's link peak, and its fixed time, by the
@@ -43,7 +46,8 @@ struct cost_backend {
     int64_t matmul_fixed_ps;
     /* collectives run beside computation, in program order on one stream; false: they block it */
     bool asynchronous;
-    int64_t prefetch_bytes; /* at most so much of gathered weights waits for its first reader */
+    int64_t heap_waste_permille; /* of temporaries: what lies idle between buffers, of what is alive */
+    int64_t prefetch_bytes;      /* at most so much of gathered weights waits for its first reader */
     int64_t
         combine_bytes; /* gathers of weights, reductions of gradients: combined up to so many bytes; 0: not */
     /* Inside a host; none: latency and bandwidth of the device (closed forms). */

@@ -266,6 +266,18 @@ static void share_in_kernel(struct price_scratch *scratch, const struct spmd_loc
     }
 }
 
+/* What is gathered from and computed inside every other reader is made once for the gather alone, where
+ * products take their operands in: it runs on a core of its own (SparseCore), which reads memory. */
+int64_t price_gathered_copy(const struct price_scratch *scratch, const struct spmd_local *local,
+                            const struct spmd_step *step)
+{
+    if (!(scratch->rules & COST_FUSE_PRODUCTS) || step->kind != SPMD_OP ||
+        step_info(scratch, step)->class != OP_GATHER)
+        return 0;
+    uint32_t from = local->operands[step->operands];
+    return scratch->values[from].state == VALUE_FUSED ? local->values[from].bytes : 0;
+}
+
 static void place_results(struct price_scratch *scratch, const struct spmd_local *local,
                           const struct spmd_step *step)
 {
@@ -328,11 +340,12 @@ static void count_boundary(const struct price_scratch *scratch, const struct spm
 /* the line's peak and its step; bytes alive at each time from now on in deltas */
 static void find_peak(struct price_scratch *scratch, struct price *out)
 {
-    int64_t alive = out->argument_bytes + out->output_bytes - out->alias_bytes;
-    out->peak_bytes = alive;
+    int64_t boundary = out->argument_bytes + out->output_bytes - out->alias_bytes, temporaries = 0;
+    out->peak_bytes = boundary;
     out->peak_step = 0;
     for (uint32_t kernel = 0; kernel < scratch->kernel_count; kernel++) {
-        alive += scratch->deltas[kernel];
+        temporaries += scratch->deltas[kernel];
+        int64_t alive = boundary + temporaries + temporaries / 1000 * scratch->heap_waste_permille;
         scratch->deltas[kernel] = alive;
         if (alive > out->peak_bytes) {
             out->peak_bytes = alive;
@@ -342,17 +355,27 @@ static void find_peak(struct price_scratch *scratch, struct price *out)
 }
 
 /* ---------------------------------------------------------------- turned arguments */
-/* A gradient that is reduced alone keeps the order of the dot that made it. Where a transpose reads it, the
- * update runs in that order, and the arguments it reads (parameter, moments) are copied into it when the
- * program starts. So are those read beside what such updates make: the new parameter is made of new moments.
- * Seen in programs of libtpu 0.0.51 (docs/design/price.md). */
+enum { TURNED_LEAST = 1 << 20 }; /* bytes; less is not worth a look */
+
+/* is what the step reduces a product of many matrices? */
+static bool of_many_matrices(const struct price_scratch *scratch, const struct spmd_local *local,
+                             const struct spmd_step *step)
+{
+    uint32_t from = local->values[local->operands[step->operands]].step;
+    return from != SPMD_NONE && price_info_of(scratch, &local->steps[from])->batched;
+}
+
+/* A gradient of stacked weights (experts) that is reduced keeps the order of the product that made it. Where
+ * a transpose reads it, the update runs in that order, and the arguments it reads (parameter, moments) are
+ * copied into it when the program starts. So are those read beside what such updates make: the new parameter
+ * is made of new moments. Seen in programs of libtpu 0.0.51 (docs/design/price.md). */
 static bool is_turned(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t value)
 {
     uint32_t step = local->values[value].step;
     return step != SPMD_NONE &&
            (scratch->values[value].turned ||
-            (local->steps[step].kind == SPMD_ALL_REDUCE && local->values[value].bytes > SPMD_COMBINE_BYTES &&
-             scratch->uses[value].transposed));
+            (local->steps[step].kind == SPMD_ALL_REDUCE && local->values[value].bytes > TURNED_LEAST &&
+             scratch->uses[value].transposed && of_many_matrices(scratch, local, &local->steps[step])));
 }
 
 /* kernel `now` of the line, when it reads something turned */
@@ -366,10 +389,10 @@ static void turn_arguments(struct price_scratch *scratch, const struct spmd_loca
         update |= is_turned(scratch, local, roots[i].value);
     if (!update || step->kind != SPMD_OP || step_info(scratch, step)->class == OP_MATMUL)
         return;
-    scratch->values[step->results].turned = local->values[step->results].bytes > SPMD_COMBINE_BYTES;
+    scratch->values[step->results].turned = local->values[step->results].bytes > TURNED_LEAST;
     for (uint32_t i = 0; i < k->root_count; i++) {
         uint32_t argument = roots[i].value;
-        if (argument >= local->argument_count || local->values[argument].bytes <= SPMD_COMBINE_BYTES ||
+        if (argument >= local->argument_count || local->values[argument].bytes <= TURNED_LEAST ||
             scratch->values[argument].turned)
             continue;
         scratch->values[argument].turned = 1;
@@ -396,6 +419,7 @@ void price_memory(struct price_scratch *scratch, const struct spmd_local *local,
         const struct spmd_step *step = step_at(scratch, local, i);
         place_results(scratch, local, step);
         add_range(scratch, price_ordered_copy(scratch, local, step), (struct live_range){i, i + 1});
+        add_range(scratch, price_gathered_copy(scratch, local, step), (struct live_range){i, i + 1});
         share_in_kernel(scratch, local, i);
     }
     for (uint32_t kernel = 0; scratch->rules & COST_FUSE_TURNED && kernel < scratch->kernel_count; kernel++)

@@ -155,6 +155,39 @@ static bool reduces_short_row(const struct ir_program *program, uint32_t op)
     return dims.at[0] == (int64_t)from->rank - 1 && ir_type_dims(program, from)[dims.at[0]] <= ROW_MOST;
 }
 
+/* one element a row: every dimension but one is a batch's, and windows have none */
+static bool scatters_elements(const struct ir_program *program, uint32_t op)
+{
+    struct ir_scatter scatter;
+    if (program->ops[op].code != IR_SCATTER || ir_scatter(program, op, &scatter) != 0)
+        return false;
+    const struct ir_type *into = ir_value_type(program, ir_operand(program, op, 0)),
+                         *updates = ir_value_type(program, ir_operand(program, op, 2));
+    return scatter.input_count == 1 && scatter.update_window_dims.count == 0 &&
+           scatter.inserted_window_dims.count == 1 && scatter.input_batch.count + 1 == into->rank &&
+           updates->rank <= into->rank;
+}
+
+static bool is_batched(const struct ir_program *program, uint32_t op)
+{
+    struct ir_dot dot;
+    return program->ops[op].code == IR_DOT_GENERAL && ir_dot(program, op, &dot) == 0 && dot.lhs_batch.count;
+}
+
+/* select --> subtract (the row's maximum) --> exponential, float32 */
+static bool is_of_scores(const struct ir_program *program, uint32_t op)
+{
+    const struct ir_type *type = ir_value_type(program, ir_result(program, op, 0));
+    if (program->ops[op].code != IR_EXPONENTIAL || type->element != IR_F32 || type->rank < 3 ||
+        ir_type_dims(program, type)[type->rank - 1] > SCORES_MOST)
+        return false;
+    uint32_t by = program->values[ir_operand(program, op, 0)].op;
+    if (by == IR_NONE || program->ops[by].code != IR_SUBTRACT)
+        return false;
+    by = program->values[ir_operand(program, by, 0)].op;
+    return by != IR_NONE && program->ops[by].code == IR_SELECT;
+}
+
 static enum op_class elementwise_class(uint16_t code)
 {
     return code == IR_CONVERT || code == IR_COMPARE || code == IR_REAL || code == IR_IMAG ? OP_CHEAP
@@ -211,6 +244,9 @@ static struct op_info describe_op(const struct ir_program *program, uint32_t op)
         info.repeatable = !costly_elementwise(ir_op->code) && reads_one_array(program, op);
     info.effort = effort_of(ir_op->code);
     info.short_row = info.class == OP_REDUCE && reduces_short_row(program, op);
+    info.scores = is_of_scores(program, op);
+    info.picks = info.class == OP_UPDATE && scatters_elements(program, op);
+    info.batched = info.class == OP_MATMUL && is_batched(program, op);
     if (info.class == OP_MATMUL) {
         info.flops = family == IR_FAMILY_DOT ? dot_flops(program, op) : convolution_flops(program, op);
         info.rate = (uint8_t)matmul_rate(program, op);
