@@ -13,7 +13,11 @@ struct api_flags {
     const char *mesh; /* "data=4,model=2" */
     const char *device, *backend, *overlap;
     const char *planner;
+    const char *entry;   /* a function's name */
     const char *outputs; /* "plan,report" */
+    const char *alternatives;
+    const char *profile; /* JSON of --profile, or NULL */
+    size_t profile_size;
     const char *memory_limit, *devices_per_host, *rollouts, *seconds, *seed, *parallelism;
     const char *pins[64];
     uint32_t pin_count; /* "params/<star>/wq=model,-,?" */
@@ -27,15 +31,19 @@ struct api_flags {
     FLAG_VALUE(backend, "--backend", "NAME",                                                                 \
                "compiler that runs the plan: xla_gpu | xla_tpu | xla_cpu; default: the device's")            \
     FLAG_VALUE(overlap, "--overlap", "O", "auto: as the backend runs collectives | none: they hide nothing") \
-    FLAG_VALUE(planner, "--planner", "P", "auto | mcts | cfn | baselines | propagate")                       \
+    FLAG_VALUE(planner, "--planner", "P", "auto | mcts | cfn | segments | baselines | propagate")            \
+    FLAG_VALUE(entry, "--entry", "FUNC",                                                                     \
+               "the function that is planned; default: @main, or the only public one")                       \
     FLAG_VALUE(memory_limit, "--memory-limit", "BYTES", "per device; default: the device's less 10 %")       \
     FLAG_VALUE(devices_per_host, "--devices-per-host", "N", "how many devices share a host's fast links")    \
     FLAG_VALUE(rollouts, "--rollouts", "N", "search budget; default by module size")                         \
     FLAG_VALUE(seconds, "--seconds", "S", "cut the search after S seconds (then not reproducible)")          \
     FLAG_VALUE(seed, "--seed", "N", "seed of the search; default 1")                                         \
     FLAG_VALUE(parallelism, "--parallelism", "N", "search tasks in flight per epoch, 1 to 256; default 16")  \
+    FLAG_VALUE(alternatives, "--alternatives", "K",                                                          \
+               "further plans that really differ, best first; 0 to 16, default 0")                           \
     FLAG_VALUE(outputs, "--outputs", "LIST",                                                                 \
-               "of annotated,manual,local,report,plan,problem; default: all but problem")
+               "of annotated,manual,local,report,plan,problem,segments; default: all but the last two")
 
 /* Tries to take argv[*i] (and its value). 1: taken, *i advanced to its last word; 0: not one of these
  * flags; -1: the value is missing (message in e). Knows --pin, --no-baselines, --proof beside the table. */

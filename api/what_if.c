@@ -135,19 +135,13 @@ static enum error_code read(struct api_what_if *what_if, json_t *request, const 
     struct json_at root = {request, ""};
     json_t *plan = NULL;
     const char *baseline = NULL;
-    static const char *const known[] = {"module",
-                                        "mesh",
-                                        "device",
-                                        "memory_limit_bytes",
-                                        "constraints",
-                                        "constraints_from_plan",
-                                        "argument_names",
-                                        "trip_counts",
-                                        "planner",
-                                        "plan",
-                                        "baseline",
-                                        "report",
-                                        NULL};
+    static const char *const known[] = {"module",         "mesh",
+                                        "device",         "memory_limit_bytes",
+                                        "constraints",    "constraints_from_plan",
+                                        "argument_names", "trip_counts",
+                                        "entry",          "planner",
+                                        "plan",           "baseline",
+                                        "report",         NULL};
     TRY(json_only(&root, known, e));
     TRY(json_text(json_member(&root, "baseline"), sizeof what_if->baseline - 1, &baseline, e));
     what_if->report = true;

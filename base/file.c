@@ -2,6 +2,7 @@
  * what is read is never larger than the caller allows, also after decompression. */
 #include "base/file.h"
 
+#include "base/host.h"
 #include "base/inflate.h"
 
 #include <errno.h>
@@ -65,7 +66,7 @@ enum error_code file_read(const char *path, size_t max_bytes, char **bytes, size
 
 enum error_code file_error(int number)
 {
-    return number == ENOSPC || number == EDQUOT ? ERROR_NO_SPACE : ERROR_IO;
+    return number == ENOSPC || number == EDQUOT ? ERROR_NO_SPACE : host_fault(number) ? ERROR_HOST : ERROR_IO;
 }
 
 static enum error_code write_all(int fd, const char *path, const char *bytes, size_t size, struct error *e)

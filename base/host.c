@@ -8,12 +8,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 bool host_fault(int error_number)
 {
     return error_number == EAGAIN || error_number == ENOMEM || error_number == EMFILE ||
            error_number == ENFILE || error_number == ENOSPC || error_number == EDQUOT;
+}
+
+bool host_pause(int error_number, int *tries)
+{
+    enum { PAUSE_NS = 10000000, TRIES_MAX = 100 };
+    if ((error_number != ENOMEM && error_number != ENOBUFS) || ++*tries >= TRIES_MAX)
+        return false;
+    nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+    return true;
 }
 
 /* the file's first 4 KiB as text; false: it cannot be read */

@@ -12,7 +12,7 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests" / "faults"))
-import chaos
+import tree
 import faults
 import harness
 
@@ -48,7 +48,7 @@ def cancels(service, rounds):
         job = faults.submit(service, T2B, long_job(n + 1))
         until(lambda job=job: faults.look(service, job)["progress"].get("rollouts", 0) > 0)
         until(lambda: int(service.redis_cli("ZCARD", "{t}:lease")) >= len(service.workers))
-        family = [child for worker in service.workers for child in chaos.children(worker.pid)]
+        family = [child for worker in service.workers for child in tree.children(worker.pid)]
         began = last = time.monotonic()
         assert service.request("POST", f"/v1/jobs/{job}:cancel?discard=true", b"")[0] in (200, 202)
         before = [processor_time(child) for child in family]

@@ -3,7 +3,8 @@
 
 Every one is loss, gradients and Adam (bfloat16 parameters, float32 moments, everything donated), as JAX prints it. They
 differ in what a price can get wrong: normalisation, biases, gated or plain feed-forward, grouped heads, tied embeddings,
-experts with routed tokens, convolutions. Sizes are arguments of the family; no weights are made, only shapes.
+experts with routed tokens, encoder and decoder, convolutions, messages in a graph. Sizes are arguments of the
+family; no weights are made, only shapes.
 
 Never a benchmark by itself: bench/referee asks for them by name.
 
@@ -39,6 +40,12 @@ SETS = {
                       "classes": 1024, "batch": 256}),
     "experts-s": ("experts", {"layers": 2, "width": 1024, "hidden": 2048, "heads": 8, "head": 128, "experts": 8, "vocabulary": 16384,
                               "batch": 32, "length": 512}),
+    "seq2seq": ("seq2seq", {"width": 1536, "hidden": 4096, "heads": 12, "head": 128, "vocabulary": 65536, "batch": 64, "length": 512,
+                            "source": 1024}),
+    "grouped": ("grouped", {"width": 3072, "hidden": 8192, "heads": 24, "groups": 8, "head": 128, "vocabulary": 49152, "batch": 16,
+                            "length": 4096}),
+    "convnet": ("convnet", {"width": 256, "pixels": 64, "classes": 1024, "batch": 512}),
+    "graph": ("graph", {"width": 1024, "hidden": 2048, "nodes": 65536, "edges": 524288, "features": 256, "classes": 128}),
     "mixer": ("mixer", {"width": 2048, "hidden": 8192, "tokens": 1024, "mixing": 4096, "pixels": 768, "classes": 1024, "batch": 256}),
 }
 
@@ -218,7 +225,112 @@ def family(name, layers):
         outer = {"patch": (z["pixels"], z["width"]), "head": (z["width"], z["classes"])}
         return outer, layer, loss, [((z["batch"], z["tokens"], z["pixels"]), bf16), ((z["batch"],), jnp.int32)]
 
-    return {"gemma": gemma, "gpt": gpt, "llama": llama, "vit": vit, "experts": experts, "mixer": mixer}[name], names(layers)
+    def seq2seq(z):
+        d = (z["width"], z["heads"], z["head"])
+        block = {"ln": (z["width"],), "wq": d, "wk": d, "wv": d, "wo": (z["heads"], z["head"], z["width"])}
+        forward = {"ln": (z["width"],), "gate": (z["width"], z["hidden"]), "up": (z["width"], z["hidden"]), "down": (z["hidden"], z["width"])}
+        layer = {"own": block, "cross": block, "mlp": forward, "encoder": block, "encoder_mlp": forward}
+
+        def attention(w, x, y, causal):
+            """x asks y, which is x itself or the encoder's output"""
+            h = rms(x, w["ln"])
+            y = h if y is None else y
+            q, k, v = einsum("bsd,dhk->bshk", h, w["wq"]), einsum("btd,dhk->bthk", y, w["wk"]), einsum("btd,dhk->bthk", y, w["wv"])
+            return x + einsum("bshk,hkd->bsd", attend(q, k, v, causal, True), w["wo"])
+
+        def feed(w, x):
+            h = rms(x, w["ln"])
+            return x + (jax.nn.gelu(h @ w["gate"]) * (h @ w["up"])) @ w["down"]
+
+        def loss(p, source, tokens):
+            y = p["embed"][source]
+            for n in names(layers):
+                y = feed(p[n]["encoder_mlp"], attention(p[n]["encoder"], y, None, False))
+            y = rms(y, p["encoded"])
+            x = p["embed"][tokens[:, :-1]]
+            for n in names(layers):
+                x = feed(p[n]["mlp"], attention(p[n]["cross"], attention(p[n]["own"], x, None, True), y, False))
+            return cross_entropy(rms(x, p["final"]) @ p["head"], tokens[:, 1:])
+
+        outer = {"embed": (z["vocabulary"], z["width"]), "head": (z["width"], z["vocabulary"]), "final": (z["width"],),
+                 "encoded": (z["width"],)}
+        return outer, layer, loss, [((z["batch"], z["source"]), jnp.int32), ((z["batch"], z["length"] + 1), jnp.int32)]
+
+    def grouped(z):
+        """queries in groups that share keys, both normalised; no key is repeated"""
+        each = z["heads"] // z["groups"]
+        layer = {"ln1": (z["width"],), "wq": (z["width"], z["groups"], each, z["head"]), "wk": (z["width"], z["groups"], z["head"]),
+                 "wv": (z["width"], z["groups"], z["head"]), "wo": (z["groups"], each, z["head"], z["width"]), "nq": (z["head"],),
+                 "nk": (z["head"],), "ln2": (z["width"],), "gate": (z["width"], z["hidden"]), "up": (z["width"], z["hidden"]),
+                 "down": (z["hidden"], z["width"])}
+
+        def loss(p, tokens):
+            x = p["embed"][tokens[:, :-1]]
+            for n in names(layers):
+                w = p[n]
+                h = rms(x, w["ln1"])
+                q = einsum("bsd,dghk->bsghk", h, w["wq"])
+                q = rotate(rms(q, w["nq"]).reshape(*q.shape[:2], -1, z["head"])).reshape(q.shape)
+                k = rotate(rms(einsum("bsd,dgk->bsgk", h, w["wk"]), w["nk"]))
+                scores = einsum("bsghk,btgk->bghst", q, k).astype(f32) * (z["head"] ** -0.5)
+                mask = jnp.tril(jnp.ones(scores.shape[-2:], bool))
+                a = jax.nn.softmax(jnp.where(mask, scores, -1e30)).astype(bf16)
+                x = x + einsum("bsghk,ghkd->bsd", einsum("bghst,btgk->bsghk", a, einsum("bsd,dgk->bsgk", h, w["wv"])), w["wo"])
+                h = rms(x, w["ln2"])
+                x = x + (jax.nn.silu(h @ w["gate"]) * (h @ w["up"])) @ w["down"]
+            return cross_entropy(rms(x, p["final"]) @ p["embed"].T, tokens[:, 1:])
+
+        outer = {"embed": (z["vocabulary"], z["width"]), "final": (z["width"],)}
+        return outer, layer, loss, [((z["batch"], z["length"] + 1), jnp.int32)]
+
+    def convnet(z):
+        """residual blocks of two 3 x 3 convolutions with group norm, half as many pixels after every second"""
+        layer = {"first": (3, 3, z["width"], z["width"]), "second": (3, 3, z["width"], z["width"]), "gain": (z["width"],),
+                 "bias": (z["width"],), "wide": (z["width"], 4 * z["width"]), "narrow": (4 * z["width"], z["width"])}
+
+        def convolve(x, kernel, stride=1):
+            return jax.lax.conv_general_dilated(x, kernel, (stride, stride), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+
+        def norm(x, gain, bias):
+            wide = x.astype(f32).reshape(*x.shape[:3], 32, -1)
+            centred = wide - jnp.mean(wide, (1, 2, 4), keepdims=True)
+            scale = jax.lax.rsqrt(jnp.mean(centred * centred, (1, 2, 4), keepdims=True) + 1e-5)
+            return (centred * scale).reshape(x.shape).astype(bf16) * gain + bias
+
+        def loss(p, images, labels):
+            x = convolve(images, p["stem"])
+            for i, n in enumerate(names(layers)):
+                w = p[n]
+                h = jax.nn.relu(norm(convolve(x, w["first"], 1 + i % 2), w["gain"], w["bias"]))
+                x = (x[:, ::2, ::2] if i % 2 else x) + convolve(h, w["second"])
+                x = x + jax.nn.gelu(x @ w["wide"]) @ w["narrow"]
+            return cross_entropy(jnp.mean(x, (1, 2)) @ p["head"], labels)
+
+        outer = {"stem": (3, 3, 4, z["width"]), "head": (z["width"], z["classes"])}
+        return outer, layer, loss, [((z["batch"], z["pixels"], z["pixels"], 4), bf16), ((z["batch"],), jnp.int32)]
+
+    def graph(z):
+        """messages along edges by a small network, summed at the nodes, by which the nodes are updated"""
+        layer = {"ln": (z["width"],), "sent": (z["width"], z["hidden"]), "got": (z["width"], z["hidden"]), "message": (z["hidden"], z["width"]),
+                 "old": (z["width"], z["hidden"]), "new": (z["width"], z["hidden"]), "update": (z["hidden"], z["width"])}
+
+        def loss(p, features, senders, receivers, labels):
+            x = features @ p["encode"]
+            for n in names(layers):
+                w = p[n]
+                h = rms(x, w["ln"])
+                message = jax.nn.silu((h @ w["sent"])[senders] + (h @ w["got"])[receivers]) @ w["message"]
+                summed = jax.ops.segment_sum(message, receivers, z["nodes"])
+                x = x + jax.nn.silu(h @ w["old"] + summed @ w["new"]) @ w["update"]
+            return cross_entropy(x @ p["head"], labels)
+
+        outer = {"encode": (z["features"], z["width"]), "head": (z["width"], z["classes"])}
+        return outer, layer, loss, [((z["nodes"], z["features"]), bf16), ((z["edges"],), jnp.int32), ((z["edges"],), jnp.int32),
+                                    ((z["nodes"],), jnp.int32)]
+
+    made = {"gemma": gemma, "gpt": gpt, "llama": llama, "vit": vit, "experts": experts, "mixer": mixer, "seq2seq": seq2seq,
+            "grouped": grouped, "convnet": convnet, "graph": graph}
+    return made[name], names(layers)
 
 
 def train_step(loss):

@@ -21,6 +21,7 @@ const char **cli_choice_option(struct cli_choice *choice, const char *name)
                  {"--baseline", &choice->baseline},
                  {"--random-plan", &choice->seed},
                  {"--device", &choice->device},
+                 {"--entry", &choice->entry},
                  {"--memory-limit", &choice->memory_limit},
                  {"--devices-per-host", &choice->devices_per_host}};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)

@@ -13,7 +13,7 @@
 enum { DEVICES = 4 }; /* whose sides --blocks looks for without a mesh */
 
 struct options {
-    const char *module, *dot, *mesh;
+    const char *module, *dot, *mesh, *entry;
     bool json, rules, blocks;
 };
 
@@ -31,6 +31,7 @@ static const char usage[] =
     "  --dot FILE    the dimension graph of the colors with conflicts, for Graphviz\n"
     "  --mesh AXES   also the decisions that a search on this mesh is offered, and the baselines\n"
     "  --rules       each op with its factors\n"
+    "  --entry FUNC  the function that is analysed; default: @main, or the only public one\n"
     "  --blocks      the contractions in blocks and segments, for as many devices as the mesh's last axis\n"
     "                has (4 without --mesh); --dot then draws these\n\n"
     "example:\n  toast analyze model.mlir --mesh data=4,model=2\n";
@@ -269,9 +270,10 @@ static void rules(const struct nda *n, struct text *text)
 static enum error_code parse(int argc, char **argv, struct options *options, struct error *e)
 {
     for (int i = 1; i < argc; i++) {
-        const char **value = strcmp(argv[i], "--dot") == 0    ? &options->dot
-                             : strcmp(argv[i], "--mesh") == 0 ? &options->mesh
-                                                              : NULL;
+        const char **value = strcmp(argv[i], "--dot") == 0     ? &options->dot
+                             : strcmp(argv[i], "--mesh") == 0  ? &options->mesh
+                             : strcmp(argv[i], "--entry") == 0 ? &options->entry
+                                                               : NULL;
         if (value) {
             if (i + 1 == argc)
                 return error_set(e, ERROR_USAGE, "%s needs a value", argv[i]);
@@ -299,7 +301,7 @@ static enum error_code analyze(const struct options *options, struct analysis *a
 {
     enum error_code code = cli_read_module(options->module, &analysis->read, e);
     if (code == ERROR_OK)
-        code = ir_prepare(&analysis->read, &analysis->prepared, e);
+        code = ir_prepare_entry(&analysis->read, options->entry, &analysis->prepared, e);
     if (code == ERROR_OK)
         code = nda_create(&analysis->prepared, NULL, &analysis->nda, e);
     if (code == ERROR_OK && options->mesh) {

@@ -113,7 +113,7 @@ static enum error_code make_inputs(const struct command *command, const struct i
 static enum error_code run(const struct command *command, struct error *e)
 {
     struct ir_program program = {0};
-    enum error_code code = cli_prepare_module(command->module, &program, e);
+    enum error_code code = cli_prepare_module(command->module, NULL, &program, e);
     if (code)
         return code;
     uint32_t block = ir_region_block(&program, ir_function(&program, "main"), 0),

@@ -20,6 +20,7 @@ static const char usage[] =
     "  --mesh AXES           mesh axes, outermost first\n"
     "  --decisions LIST      e.g. \"batch@data,ffn@model\", in order of priority\n"
     "  --baseline NAME       an expert plan, e.g. fsdp:data+megatron:model\n"
+    "  --entry FUNC          the function that is meant; default: @main, or the only public one\n"
     "  --random-plan SEED    a seeded random plan\n"
     "  --device NAME, --devices-per-host N, --memory-limit BYTES\n"
     "                        as toast price takes them; they change no result\n"
@@ -231,7 +232,7 @@ int cmd_prove(int argc, char **argv)
         return 0;
     enum error_code code = parse(&command, argc, argv, &e);
     if (!code)
-        code = cli_prepare_module(command.module, &prepared, &e);
+        code = cli_prepare_module(command.module, command.choice.entry, &prepared, &e);
     if (!code)
         code = cli_choose(&command.choice, &prepared, &e);
     if (!code)

@@ -73,13 +73,14 @@ enum error_code cli_read_module(const char *path, struct ir_program *out, struct
     return code;
 }
 
-enum error_code cli_prepare_module(const char *path, struct ir_program *out, struct error *e)
+enum error_code cli_prepare_module(const char *path, const char *entry, struct ir_program *out,
+                                   struct error *e)
 {
     struct ir_program image = {0};
     enum error_code code = cli_read_module(path, &image, e);
     if (code != ERROR_OK)
         return code;
-    code = ir_prepare(&image, out, e);
+    code = ir_prepare_entry(&image, entry, out, e);
     ir_program_release(&image);
     return code;
 }

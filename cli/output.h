@@ -18,8 +18,9 @@ int cli_usage(const char *command, const char *format, ...) __attribute__((forma
 bool cli_help(int argc, char **argv, const char *usage);
 /* StableHLO text (gzip is read directly) -> program image; "-" is standard input */
 enum error_code cli_read_module(const char *path, struct ir_program *out, struct error *e) BASE_CHECKED;
-/* module as planned: read, then prepared */
-enum error_code cli_prepare_module(const char *path, struct ir_program *out, struct error *e) BASE_CHECKED;
+/* module as planned: read, then prepared; entry: the function, or NULL */
+enum error_code cli_prepare_module(const char *path, const char *entry, struct ir_program *out,
+                                   struct error *e) BASE_CHECKED;
 double cli_seconds(void); /* of the monotonic clock; for what a run took */
 
 #endif

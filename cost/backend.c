@@ -32,7 +32,8 @@ static const struct cost_backend backends[COST_COMPILERS] = {
     [COST_XLA_CPU] = {.name = "xla_cpu", .source = "as measured with jaxlib 0.10.2; collectives block"},
     [COST_XLA_GPU] = {.name = "xla_gpu",
                       .fusion = COST_FUSE_BYTES | COST_FUSE_EFFORT | COST_FUSE_ROWS | COST_FUSE_SIBLINGS |
-                                COST_FUSE_LAUNCH | COST_FUSE_GATHER | COST_FUSE_COPIES,
+                                COST_FUSE_LAUNCH | COST_FUSE_GATHER | COST_FUSE_COPIES | COST_FUSE_BATCHED |
+                                COST_FUSE_PADDED,
                       .matmul_fraction = 0.9,
                       .matmul_adds = true,
                       .matmul_fixed_ps = 4 * US,

@@ -24,9 +24,11 @@ enum cost_fusion_rule {
     COST_FUSE_GATHER = 32,  /* what is gathered from need not be in memory */
     COST_FUSE_COPIES = 64,  /* putting blocks of a collective in order takes time */
     COST_FUSE_TURNED = 128, /* arguments of an update whose stacked gradient comes turned are copied first */
-    COST_FUSE_PRODUCTS = 256, /* what a product or convolution reads may be computed in its kernel */
-    COST_FUSE_PICKS = 512,    /* a scatter of one element a row compares each element's place */
-    COST_FUSE_SCORES = 1024   /* exponentials of masked float32 scores along a short row are stored */
+    COST_FUSE_BATCHED = 256,   /* .. where they are first used: libtpu and XLA:GPU differ in when */
+    COST_FUSE_PADDED = 512,    /* x - max(x) along a row that pads badly to a power of two is stored */
+    COST_FUSE_PRODUCTS = 1024, /* what a product or convolution reads may be computed in its kernel */
+    COST_FUSE_PICKS = 2048,    /* a scatter of one element a row compares each element's place */
+    COST_FUSE_SCORES = 4096    /* exponentials of masked float32 scores along a short row are stored */
 };
 
 /* Bandwidth of one collective inside a host as a share of a device's link peak, and its fixed time, by the

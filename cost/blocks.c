@@ -6,8 +6,7 @@
  */
 #include "cost/internal.h"
 
-/* is there more than one block of the value outside this atom (or whole dim)? */
-static bool has_outer(const struct spmd_local *local, uint32_t value, uint8_t atom)
+bool price_has_outer(const struct spmd_local *local, uint32_t value, uint8_t atom)
 {
     const struct spmd_value *spmd_value = &local->values[value];
     int64_t outer = 1;
@@ -35,9 +34,9 @@ int64_t price_ordered_copy(const struct price_scratch *scratch, const struct spm
         return 0;
     uint32_t operand = local->operands[step->operands];
     if (step->kind == SPMD_ALL_GATHER && scratch->uses[step->results].hard &&
-        has_outer(local, step->results, step->atom))
+        price_has_outer(local, step->results, step->atom))
         return local->values[step->results].bytes;
-    if (step->kind == SPMD_REDUCE_SCATTER && has_outer(local, operand, step->to_atom))
+    if (step->kind == SPMD_REDUCE_SCATTER && price_has_outer(local, operand, step->to_atom))
         return local->values[operand].bytes;
     return 0;
 }

@@ -59,9 +59,10 @@ struct op_info {
     uint8_t update;     /* OP_UPDATE: the operand that is written into operand 0 */
     uint8_t effort;     /* elementwise: bytes that an H100 moves while it computes one element */
     uint8_t picks;      /* scatter: of one element into each row */
-    uint8_t batched;    /* dot: of many matrices */
     uint8_t scores;     /* exponential of masked float32 scores, along a row of at most SCORES_MOST */
     uint8_t short_row;  /* OP_REDUCE: of one array, along its last dimension, at most ROW_MOST elements */
+    uint8_t centred;    /* elementwise: x less a short row's reduction of x, as in a softmax */
+    uint8_t batch_dims; /* dots: so many dimensions of the result are batched over */
     double flops;       /* matmuls: of the whole op, on one device */
 };
 enum {
@@ -287,6 +288,8 @@ void price_lend(struct price_scratch *scratch, const struct spmd_local *local, i
 /* memory.c: bytes of what a gather reads, where that is made for it alone; or 0 */
 int64_t price_gathered_copy(const struct price_scratch *scratch, const struct spmd_local *local,
                             const struct spmd_step *step);
+/* blocks.c: does a device hold more than one block of the value outside this atom (or SPMD_WHOLE + dim)? */
+bool price_has_outer(const struct spmd_local *local, uint32_t value, uint8_t atom);
 /* blocks.c: bytes of the blocks that a gather or scatter along an inner dimension orders by a copy; or 0 */
 int64_t price_ordered_copy(const struct price_scratch *scratch, const struct spmd_local *local,
                            const struct spmd_step *step);

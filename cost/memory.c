@@ -357,48 +357,74 @@ static void find_peak(struct price_scratch *scratch, struct price *out)
 /* ---------------------------------------------------------------- turned arguments */
 enum { TURNED_LEAST = 1 << 20 }; /* bytes; less is not worth a look */
 
-/* is what the step reduces a product of many matrices? */
-static bool of_many_matrices(const struct price_scratch *scratch, const struct spmd_local *local,
-                             const struct spmd_step *step)
+/* The gradient of stacked weights (experts) that is reduced alone keeps the order of the batched dot that
+ * made it. Where a transpose reads it, the update runs in that order, and the arguments it reads (parameter,
+ * moments) are copied into it before. So are those read beside what such updates make: the new parameter is
+ * made of new moments. libtpu copies when the program starts (seen in programs of 0.0.51). XLA:GPU copies an
+ * argument at its first use: moments when the last product has run; parameters early, and their own memory is
+ * free for gradients from then on. Both ask any other product for the order that its reader wants
+ * (docs/design/price.md). */
+static bool keeps_order(const struct price_scratch *scratch, const struct spmd_local *local,
+                        const struct spmd_step *reduction)
 {
-    uint32_t from = local->values[local->operands[step->operands]].step;
-    return from != SPMD_NONE && price_info_of(scratch, &local->steps[from])->batched;
+    uint32_t operand = local->operands[reduction->operands], by = local->values[operand].step;
+    if (by == SPMD_NONE || local->steps[by].kind != SPMD_OP)
+        return false;
+    uint8_t batch = step_info(scratch, &local->steps[by])->batch_dims;
+    if (scratch->rules & COST_FUSE_TURNED)
+        return batch && local->values[reduction->results].bytes > TURNED_LEAST;
+    return batch && local->values[reduction->results].bytes > scratch->combine_bytes &&
+           price_has_outer(local, reduction->results, (uint8_t)(SPMD_WHOLE + batch));
 }
 
-/* A gradient of stacked weights (experts) that is reduced keeps the order of the product that made it. Where
- * a transpose reads it, the update runs in that order, and the arguments it reads (parameter, moments) are
- * copied into it when the program starts. So are those read beside what such updates make: the new parameter
- * is made of new moments. Seen in programs of libtpu 0.0.51 (docs/design/price.md). */
 static bool is_turned(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t value)
 {
     uint32_t step = local->values[value].step;
     return step != SPMD_NONE &&
            (scratch->values[value].turned ||
-            (local->steps[step].kind == SPMD_ALL_REDUCE && local->values[value].bytes > TURNED_LEAST &&
-             scratch->uses[value].transposed && of_many_matrices(scratch, local, &local->steps[step])));
+            (local->steps[step].kind == SPMD_ALL_REDUCE && scratch->uses[value].transposed &&
+             keeps_order(scratch, local, &local->steps[step])));
 }
 
-/* kernel `now` of the line, when it reads something turned */
-static void turn_arguments(struct price_scratch *scratch, const struct spmd_local *local, uint32_t now)
+/* kernel `now` of the line, when it reads something turned; moments are copied from `idle` on */
+static void turn_arguments(struct price_scratch *scratch, const struct spmd_local *local, uint32_t now,
+                           uint32_t idle)
 {
     const struct kernel *k = &scratch->line[now];
     const struct spmd_step *step = &local->steps[k->step];
     const struct root *roots = scratch->pool + k->roots;
-    bool update = false;
+    bool update = false, at_start = scratch->rules & COST_FUSE_TURNED;
+    int64_t least = at_start ? TURNED_LEAST : SPMD_COMBINE_BYTES;
     for (uint32_t i = 0; i < k->root_count; i++)
         update |= is_turned(scratch, local, roots[i].value);
     if (!update || step->kind != SPMD_OP || step_info(scratch, step)->class == OP_MATMUL)
         return;
-    scratch->values[step->results].turned = local->values[step->results].bytes > TURNED_LEAST;
+    scratch->values[step->results].turned = local->values[step->results].bytes > least;
     for (uint32_t i = 0; i < k->root_count; i++) {
         uint32_t argument = roots[i].value;
-        if (argument >= local->argument_count || local->values[argument].bytes <= TURNED_LEAST ||
+        if (argument >= local->argument_count || local->values[argument].bytes <= least ||
             scratch->values[argument].turned)
             continue;
         scratch->values[argument].turned = 1;
-        scratch->ranges[argument] = (struct live_range){0, now + 1};
+        if (at_start)
+            idle = 0;
+        else if (scratch->uses[argument].feeds_matmul)
+            continue;
+        scratch->ranges[argument] = (struct live_range){idle < now ? idle : now, now + 1};
         add_range(scratch, local->values[argument].bytes, scratch->ranges[argument]);
     }
+}
+
+static void turn_all(struct price_scratch *scratch, const struct spmd_local *local)
+{
+    uint32_t idle = 0; /* time after the last product */
+    for (uint32_t kernel = 0; kernel < scratch->kernel_count; kernel++) {
+        const struct spmd_step *step = step_at(scratch, local, kernel);
+        if (step->kind == SPMD_OP && step_info(scratch, step)->class == OP_MATMUL)
+            idle = kernel + 1;
+    }
+    for (uint32_t kernel = 0; kernel < scratch->kernel_count; kernel++)
+        turn_arguments(scratch, local, kernel, idle);
 }
 
 void price_memory(struct price_scratch *scratch, const struct spmd_local *local, const struct kernel *line,
@@ -422,8 +448,8 @@ void price_memory(struct price_scratch *scratch, const struct spmd_local *local,
         add_range(scratch, price_gathered_copy(scratch, local, step), (struct live_range){i, i + 1});
         share_in_kernel(scratch, local, i);
     }
-    for (uint32_t kernel = 0; scratch->rules & COST_FUSE_TURNED && kernel < scratch->kernel_count; kernel++)
-        turn_arguments(scratch, local, kernel);
+    if (scratch->rules & (COST_FUSE_TURNED | COST_FUSE_BATCHED))
+        turn_all(scratch, local);
     count_boundary(scratch, local, out);
     price_lend(scratch, local, out->argument_bytes + out->output_bytes);
     find_peak(scratch, out);

@@ -243,13 +243,38 @@ static bool row_stays(const struct price_scratch *scratch, const struct spmd_loc
     return false;
 }
 
+/* Rows of a block of threads take a power of two of them. Where that is more than five thirds of the row, XLA
+ * does not think computing x - max(x) in every kernel that reads it worth while (blocks of several short rows
+ * fill up). */
+enum { ROW_FILLS = 256 };
+static bool pads_badly(const struct price_scratch *scratch, const struct spmd_local *local,
+                       const struct spmd_step *step)
+{
+    uint32_t value = local->operands[step->operands + 1];
+    for (int hop = 0; hop < ROW_HOPS && local->values[value].step != SPMD_NONE; hop++) {
+        const struct spmd_step *by = &local->steps[local->values[value].step];
+        if (by->kind != SPMD_OP)
+            return false;
+        if (step_info(scratch, by)->class == OP_REDUCE) {
+            int64_t rows = value_elements(local, value), padded = 1,
+                    row = value_elements(local, step->results) / (rows ? rows : 1);
+            while (padded < row)
+                padded *= 2;
+            return row > ROW_FILLS && padded * 3 > row * 5;
+        }
+        value = local->operands[by->operands + by->operand_count - 1];
+    }
+    return false;
+}
+
 bool price_rather_fused(const struct price_scratch *scratch, const struct spmd_local *local,
                         const struct spmd_step *step, const struct op_info *info)
 {
     if (info->class == OP_REDUCE)
         return info->short_row && scratch->rules & COST_FUSE_ROWS && row_stays(scratch, local, step);
     const struct value_use *use = &scratch->uses[step->results];
-    if (use->hard || use->kernel == 0 || (info->scores && scratch->rules & COST_FUSE_SCORES))
+    if (use->hard || use->kernel == 0 || (info->scores && scratch->rules & COST_FUSE_SCORES) ||
+        (info->centred && scratch->rules & COST_FUSE_PADDED && pads_badly(scratch, local, step)))
         return false;
     return use->kernel != KERNEL_SEVERAL || rather_repeated(scratch, local, step->results);
 }

@@ -168,12 +168,6 @@ static bool scatters_elements(const struct ir_program *program, uint32_t op)
            updates->rank <= into->rank;
 }
 
-static bool is_batched(const struct ir_program *program, uint32_t op)
-{
-    struct ir_dot dot;
-    return program->ops[op].code == IR_DOT_GENERAL && ir_dot(program, op, &dot) == 0 && dot.lhs_batch.count;
-}
-
 /* select --> subtract (the row's maximum) --> exponential, float32 */
 static bool is_of_scores(const struct ir_program *program, uint32_t op)
 {
@@ -186,6 +180,29 @@ static bool is_of_scores(const struct ir_program *program, uint32_t op)
         return false;
     by = program->values[ir_operand(program, by, 0)].op;
     return by != IR_NONE && program->ops[by].code == IR_SELECT;
+}
+
+/* x less what a short row of x was reduced to; between the two only what gives the row x's shape again */
+static bool is_centred(const struct ir_program *program, uint32_t op)
+{
+    if (program->ops[op].code != IR_SUBTRACT || program->ops[op].operand_count != 2)
+        return false;
+    uint32_t by = program->values[ir_operand(program, op, 1)].op;
+    while (by != IR_NONE && program->ops[by].code != IR_REDUCE) {
+        enum ir_family family = ir_opcode_family((enum ir_opcode)program->ops[by].code);
+        uint32_t through = program->ops[by].code == IR_MAXIMUM ? 1 : 0; /* of the row and -inf */
+        if (family != IR_FAMILY_BROADCAST && family != IR_FAMILY_RESHAPE && !through)
+            return false;
+        by = program->values[ir_operand(program, by, through)].op;
+    }
+    return by != IR_NONE && ir_operand(program, by, 0) == ir_operand(program, op, 0) &&
+           reduces_short_row(program, by);
+}
+
+static uint8_t batch_dims(const struct ir_program *program, uint32_t op)
+{
+    struct ir_dot dot;
+    return ir_dot(program, op, &dot) == 0 ? (uint8_t)dot.lhs_batch.count : 0;
 }
 
 static enum op_class elementwise_class(uint16_t code)
@@ -246,8 +263,9 @@ static struct op_info describe_op(const struct ir_program *program, uint32_t op)
     info.short_row = info.class == OP_REDUCE && reduces_short_row(program, op);
     info.scores = is_of_scores(program, op);
     info.picks = info.class == OP_UPDATE && scatters_elements(program, op);
-    info.batched = info.class == OP_MATMUL && is_batched(program, op);
+    info.centred = is_centred(program, op);
     if (info.class == OP_MATMUL) {
+        info.batch_dims = family == IR_FAMILY_DOT ? batch_dims(program, op) : 0;
         info.flops = family == IR_FAMILY_DOT ? dot_flops(program, op) : convolution_flops(program, op);
         info.rate = (uint8_t)matmul_rate(program, op);
     }

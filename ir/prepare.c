@@ -24,6 +24,9 @@
  * texts may grow by more. */
 enum { GROWTH = 8, GROWTH_FREE = 1 << 20 };
 
+/* of the functions that an error lists */
+enum { MAX_NAMED = 8 };
+
 /* ------------------------------------------------------------------ copying one op */
 bool ir_rebuild_drops(const struct ir_rebuild *rebuild, uint32_t op, uint32_t i)
 {
@@ -79,6 +82,18 @@ static enum error_code rebuild_regions(struct ir_rebuild *rebuild, uint32_t op, 
     return ERROR_OK;
 }
 
+/* the entry's name becomes main, whatever it was */
+static struct ir_attr copy_attr(struct ir_rebuild *rebuild, uint32_t op, const struct ir_attr *attr)
+{
+    const struct ir_program *program = rebuild->program;
+    const char *name = attr->name == IR_NONE ? "" : ir_string(program, attr->name);
+    if (op == rebuild->entry && strcmp(name, "sym_name") == 0)
+        return ir_build_named(rebuild->builder, name, ir_build_str(rebuild->builder, "main"));
+    if (op == rebuild->entry && strcmp(name, "sym_visibility") == 0)
+        return ir_build_named(rebuild->builder, name, ir_build_str(rebuild->builder, "public"));
+    return ir_build_copy_attr(rebuild->builder, program, attr);
+}
+
 enum error_code ir_rebuild_copy_op(struct ir_rebuild *rebuild, uint32_t op, const uint32_t *operands,
                                    struct error *e)
 {
@@ -100,7 +115,7 @@ enum error_code ir_rebuild_copy_op(struct ir_rebuild *rebuild, uint32_t op, cons
                      ir_build_copy_type(rebuild->builder, program, program->values[ir_op->results + i].type));
         }
     for (uint32_t i = 0; i < ir_op->attr_count; i++)
-        VEC_PUSH(&attrs, ir_build_copy_attr(rebuild->builder, program, &program->attrs[ir_op->attrs + i]));
+        VEC_PUSH(&attrs, copy_attr(rebuild, op, &program->attrs[ir_op->attrs + i]));
     struct ir_op_spec spec = {.name = ir_op_name(program, op),
                               .operands = kept.at,
                               .operand_count = (uint32_t)kept.count,
@@ -168,18 +183,68 @@ static enum error_code rebuild_module(struct ir_rebuild *rebuild, uint32_t entry
     return ERROR_OK;
 }
 
-static enum error_code find_entry(const struct ir_program *program, uint32_t *entry, struct error *e)
+static const char *function_name(const struct ir_program *program, uint32_t func)
 {
-    uint32_t block = program->op_count ? ir_region_block(program, 0, 0) : IR_NONE;
-    *entry = block == IR_NONE ? IR_NONE : ir_function(program, "main");
-    if (*entry == IR_NONE)
-        return error_set_at(e, ERROR_UNSUPPORTED_MODULE, 1, 1,
-                            "the module has no function @main: that is what is planned");
+    const struct ir_attr *name = ir_attr_find(program, func, "sym_name");
+    return name && name->kind == IR_ATTR_STRING ? ir_string(program, name->first) : "";
+}
+
+/* the functions that a module without @main offers: public ones with a body; their names in `names` */
+static uint32_t offered(const struct ir_program *program, uint32_t *first, struct text *names)
+{
+    const struct ir_block *block = &program->blocks[ir_region_block(program, 0, 0)];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < block->op_count; i++) {
+        uint32_t op = program->block_ops[block->ops + i];
+        const struct ir_attr *visibility = ir_attr_find(program, op, "sym_visibility");
+        if (program->ops[op].code != IR_FUNC || ir_region_block(program, op, 0) == IR_NONE ||
+            (visibility && visibility->kind == IR_ATTR_STRING &&
+             strcmp(ir_string(program, visibility->first), "public") != 0))
+            continue;
+        if (count++ == 0)
+            *first = op;
+        if (count <= MAX_NAMED)
+            text_printf(names, "%s@%.60s", count == 1 ? "" : ", ", function_name(program, op));
+    }
+    return count;
+}
+
+static enum error_code choose_entry(const struct ir_program *program, const char *wanted, uint32_t *entry,
+                                    struct error *e)
+{
+    bool empty = program->op_count == 0 || ir_region_block(program, 0, 0) == IR_NONE;
+    *entry = empty ? IR_NONE : ir_function(program, wanted ? wanted : "main");
+    if (*entry != IR_NONE)
+        return ERROR_OK;
+    struct text names = {0};
+    text_add(&names, "");
+    uint32_t count = empty ? 0 : offered(program, entry, &names);
+    enum error_code code = ERROR_OK;
+    if (wanted)
+        code = error_set(e, ERROR_UNSUPPORTED_MODULE, "the module has no function @%.100s; it has %s", wanted,
+                         count ? names.at : "none that is public and has a body");
+    else if (count != 1)
+        code = error_set_at(e, ERROR_UNSUPPORTED_MODULE, 1, 1,
+                            "the module has no function @main, which is what is planned, and %s%s%s",
+                            count ? "of the others none stands out: name one as the entry ("
+                                  : "no other public "
+                                    "function with "
+                                    "a body",
+                            names.at, count ? ")" : "");
+    text_release(&names);
+    return code;
+}
+
+static enum error_code find_entry(const struct ir_program *program, const char *wanted, uint32_t *entry,
+                                  struct error *e)
+{
+    TRY(choose_entry(program, wanted, entry, e));
     uint32_t body = ir_region_block(program, *entry, 0);
     const struct ir_op *op = &program->ops[*entry];
     if (body == IR_NONE || ir_block_terminator(program, body) == IR_NONE)
         return error_set_at(e, ERROR_UNSUPPORTED_MODULE, (int)op->line, (int)op->column,
-                            "@main needs a body of one block that ends in return");
+                            "@%.100s needs a body of one block that ends in return",
+                            function_name(program, *entry));
     for (uint32_t i = 0; i < program->blocks[body].arg_count; i++) {
         const struct ir_type *type = ir_value_type(program, program->blocks[body].args + i);
         if (type->flags & (IR_TYPE_DYNAMIC | IR_TYPE_UNRANKED | IR_TYPE_QUANTIZED))
@@ -191,10 +256,12 @@ static enum error_code find_entry(const struct ir_program *program, uint32_t *en
     return ERROR_OK;
 }
 
-static enum error_code run(struct ir_rebuild *rebuild, struct ir_program *out, struct error *e)
+static enum error_code run(struct ir_rebuild *rebuild, const char *wanted, struct ir_program *out,
+                           struct error *e)
 {
-    uint32_t entry;
-    TRY(find_entry(rebuild->program, &entry, e));
+    uint32_t entry = IR_NONE;
+    TRY(find_entry(rebuild->program, wanted, &entry, e));
+    rebuild->entry = entry;
     rebuild->builder = ir_builder_create();
     rebuild->map = mem_zalloc((size_t)rebuild->program->value_count + 1, sizeof *rebuild->map);
     if (!rebuild->live)
@@ -210,9 +277,15 @@ static enum error_code run(struct ir_rebuild *rebuild, struct ir_program *out, s
 
 enum error_code ir_prepare(const struct ir_program *read, struct ir_program *out, struct error *e)
 {
+    return ir_prepare_entry(read, NULL, out, e);
+}
+
+enum error_code ir_prepare_entry(const struct ir_program *read, const char *entry, struct ir_program *out,
+                                 struct error *e)
+{
     struct ir_program inlined = {0};
     struct ir_rebuild first = {.program = read};
-    TRY(run(&first, &inlined, e));
+    TRY(run(&first, entry, &inlined, e));
     enum error_code code = ir_verify(&inlined, e);
     if (code == ERROR_OK) {
         struct ir_rebuild second = {.program = &inlined};
@@ -224,7 +297,7 @@ enum error_code ir_prepare(const struct ir_program *read, struct ir_program *out
         ir_clone_mark_clones(
             &second, second.clone); /* once more: with `same` known, more values come from constants only */
         ir_clone_mark_live(&second, 0, second.live);
-        code = run(&second, out, e);
+        code = run(&second, NULL, out, e);
         free(second.same);
         free(second.live);
         free(second.clone);

@@ -28,6 +28,10 @@
  * column. */
 enum error_code ir_prepare(const struct ir_program *read, struct ir_program *out,
                            struct error *e) BASE_CHECKED;
+/* The same for the function that is named `entry`, which becomes @main. NULL: @main, or, in a module that
+ * has none, the only public function with a body; several are refused by their names. */
+enum error_code ir_prepare_entry(const struct ir_program *read, const char *entry, struct ir_program *out,
+                                 struct error *e) BASE_CHECKED;
 
 /* Checks what the layers above rely on, since MLIR does not know StableHLO: operand and result counts,
  * shapes, element types, dimensions in range, contracted sizes equal, window sizes .. Called by ir_prepare.

@@ -29,6 +29,7 @@ struct ir_rebuild {
     struct ir_builder *builder;       /* the new one so far */
     uint32_t *map;                    /* old value -> new value */
     uint64_t made;                    /* ops so far */
+    uint32_t entry;                   /* the function that is kept, as a public @main */
     /* of the first rebuild: functions that are being inlined, outermost first */
     uint32_t stack[IR_CALL_DEPTH], depth;
     /* of the second rebuild; live is NULL during the first, and that is how the two are told apart */

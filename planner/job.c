@@ -17,6 +17,7 @@ void planner_job_destroy(struct planner_job *j)
     segments_answer_release(&j->segments);
     free(j->incumbent_factors.at);
     free(j->yours_factors.at);
+    free(j->given_factors.at);
     search_destroy(j->search);
     evaluator_destroy(j->evaluator);
     plan_context_destroy(j->context);
@@ -46,7 +47,7 @@ static enum error_code check_memory(const struct planner_job *j, struct error *e
 static enum error_code make(struct planner_job *j, struct error *e)
 {
     const struct planner_request *request = j->request;
-    TRY(ir_prepare(j->image, &j->prepared, e));
+    TRY(ir_prepare_entry(j->image, request->entry[0] ? request->entry : NULL, &j->prepared, e));
     TRY(nda_create(&j->prepared, &request->analysis, &j->nda, e));
     TRY(planner_machine_create(request, &j->machine, e));
     TRY(check_memory(j, e));
@@ -57,6 +58,7 @@ static enum error_code make(struct planner_job *j, struct error *e)
     cost_axis_order(&j->machine, &request->mesh, walk.axis_order);
     TRY(evaluator_create(j->context, &j->machine, &walk, &j->evaluator, e));
     TRY(planner_job_make_yours(j, e));
+    TRY(planner_job_make_given(j, e));
     struct search_options search = {.seed = request->seed,
                                     .rollouts = request->rollouts,
                                     .parallelism = request->parallelism,

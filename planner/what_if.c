@@ -114,7 +114,7 @@ static enum error_code run(const struct planner_what_if *what_if, const struct i
 {
     const struct planner_request *request = what_if->request;
     struct planner_pricing *pricing = out->inside;
-    TRY(ir_prepare(image, &pricing->prepared, e));
+    TRY(ir_prepare_entry(image, request->entry[0] ? request->entry : NULL, &pricing->prepared, e));
     TRY(nda_create(&pricing->prepared, &request->analysis, &pricing->nda, e));
     TRY(planner_machine_create(request, &pricing->machine, e));
     pricing->walk = spmd_default_options(&request->mesh);

@@ -99,6 +99,31 @@ local function stop_at_deadline(job, fail)
     stop_job(job, 'deadline', fail and 'discard' or '', '{"code":"deadline","detail":"the deadline passed before ' .. late .. '"}')
 end
 
+-- how long after its deadline a job may still write what it has found, without the proof: a tenth of what it was given, 5 s to a minute
+local function grace_of(job)
+    return math.max(5000, math.min(60000, (tonumber(job.deadline) - tonumber(job.accepted or job.created)) / 10))
+end
+
+-- its artifacts were not written in that time either: the best plan that it has shown is what it leaves
+local function end_late(job)
+    if job.state == 'cancelling' then return terminal(job, 'cancelled', '') end
+    local found = job['a:plan.json'] and 'the other artifacts were written: plan.json is the best plan by then' or 'a plan was ready'
+    terminal(job, 'expired', '{"code":"deadline","detail":"the deadline passed before ' .. found .. '"}')
+end
+
+-- `score` is when the job was to be looked at: after its deadline only where that has passed once already
+local function watch_deadline(job, score, now)
+    local deadline, fail = tonumber(job.deadline), job.on_deadline == 'fail'
+    if deadline > 0 and score > deadline and now >= score then return end_late(job) end
+    if deadline > 0 and deadline <= now then
+        if job.stop == '' or job.stop == 'seconds' then stop_at_deadline(job, fail) end
+        if not TERMINAL[job.state] then call('ZADD', P .. 'dl', int(now + grace_of(job)), job.id) end
+    elseif job.stop == '' and job.state == 'running' and job.wrap ~= '' and job.kind ~= 'referee' then
+        stop_job(job, 'seconds', '', '')
+    end
+    if deadline > now then call('ZADD', P .. 'dl', job.deadline, job.id) end
+end
+
 -- reap(): called about once a second by every worker and server; returns how many tasks were taken up again
 local function reap()
     local now = now_ms()
@@ -122,22 +147,16 @@ local function reap()
     end
     local expired = call('ZRANGEBYSCORE', P .. 'lease', '-inf', int(now), 'LIMIT', 0, 200)
     for _, member in ipairs(expired) do requeue(member, true) end
-    for _, id in ipairs(call('ZRANGEBYSCORE', P .. 'dl', '-inf', int(now), 'LIMIT', 0, 50)) do
-        local job = load(id)
-        call('ZREM', P .. 'dl', id)
-        if job and not TERMINAL[job.state] then
-            local deadline, fail = tonumber(job.deadline), job.on_deadline == 'fail'
-            if deadline > 0 and deadline <= now then
-                if job.stop == '' or (fail and job.stop == 'seconds') then stop_at_deadline(job, fail) end
-            elseif job.stop == '' and job.state == 'running' and job.wrap ~= '' then
-                stop_job(job, 'seconds', '', '')
-            end
-            if deadline > now then call('ZADD', P .. 'dl', job.deadline, id) end
-        end
+    local due = call('ZRANGEBYSCORE', P .. 'dl', '-inf', int(now), 'WITHSCORES', 'LIMIT', 0, 50)
+    for i = 1, #due, 2 do
+        local job = load(due[i])
+        call('ZREM', P .. 'dl', due[i])
+        if job and not TERMINAL[job.state] then watch_deadline(job, tonumber(due[i + 1]), now) end
     end
     call('ZREMRANGEBYSCORE', P .. 'workers', '-inf', int(now - 15000))
     call('XTRIM', P .. 'q', 'MAXLEN', 0)
     run_mend()
+    referee_reap()
     modules_expire()
     if call('ZCARD', P .. 'run') > 0 then ring() end
     return #expired

@@ -7,54 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROGRAMS = 2048, LIMIT_ROUNDS = 3, SOLVER_UNITS = 256, LAYOUTS = 3 };
-
-/* ---- plans ---- */
-
-/* what the base takes: the batch wherever it is, else rows, else the first there is */
-static uint32_t base_strategy(const struct segments *segments, uint32_t block)
-{
-    const struct segments_block *it = &segments->blocks[block];
-    const struct nda *n = segments->nda;
-    uint32_t rows = NDA_NONE;
-    for (uint32_t i = 0; i < it->strategy_count; i++) {
-        const struct segments_strategy *strategy = &segments->strategies[it->strategies + i];
-        uint32_t factor_index = n->spaces[segments->contractions[it->entry].space].factors + strategy->factor;
-        if (n->colors[n->factors[factor_index].color].roles & NDA_COLOR_BATCH)
-            return i;
-        if (strategy->side == SEGMENTS_ROWS)
-            rows = i;
-    }
-    return rows == NDA_NONE ? 0 : rows;
-}
-
-static void apply_strategy(const struct segments *segments, const struct plan_context *context,
-                           uint32_t block, uint32_t strategy, uint32_t axis, struct plan *plan)
-{
-    if (strategy >= segments->blocks[block].strategy_count)
-        return;
-    const struct segments_strategy *it = &segments->strategies[segments->blocks[block].strategies + strategy];
-    for (uint32_t i = it->cells; i < it->cells + it->cell_count;
-         i++) /* 0: its tied space did, or a pin closes it */
-        plan_apply_factor(context, plan, segments->cells[i].space, segments->cells[i].factor, axis);
-}
-
-void segments_plan(const struct segments *segments, const struct plan_context *context, uint32_t outer,
-                   uint32_t inner, const uint32_t *configurations, struct plan *out)
-{
-    plan_copy(out, plan_context_start(context));
-    for (uint32_t axis = 0; axis < out->axis_count; axis++)
-        for (uint32_t block = 0; (outer >> axis & 1) && block < segments->block_count; block++)
-            apply_strategy(segments, context, block, base_strategy(segments, block), axis, out);
-    for (uint32_t axis = 0; axis < out->axis_count; axis++)
-        for (uint32_t block = 0; (inner >> axis & 1) && block < segments->block_count; block++) {
-            uint32_t segment = segments->segment_of[block];
-            apply_strategy(segments, context, block,
-                           segments_digit(segments, segment, configurations[segment],
-                                          block - segments->segments[segment].first),
-                           axis, out);
-        }
-}
+enum { LIMIT_ROUNDS = 3, SOLVER_UNITS = 256 };
 
 /* ---- tables ---- */
 
@@ -77,30 +30,6 @@ static enum error_code price_now(struct layout *layout, struct price *price, str
     segments_plan(layout->segments, evaluator_context(layout->evaluator), layout->outer, layout->inner,
                   layout->now, &layout->plan);
     return evaluator_price(layout->session, &layout->plan, price, cost, e);
-}
-
-static uint32_t with_digit(const struct segments *segments, uint32_t segment, uint32_t configuration,
-                           uint32_t block, uint32_t digit)
-{
-    uint32_t weight = 1;
-    const struct segments_segment *it = &segments->segments[segment];
-    for (uint32_t i = it->count - 1; i > block; i--)
-        weight *= segments->blocks[it->first + i].strategy_count
-                      ? segments->blocks[it->first + i].strategy_count
-                      : 1;
-    return configuration + (digit - segments_digit(segments, segment, configuration, block)) * weight;
-}
-
-static void set_base(struct layout *layout)
-{
-    const struct segments *segments = layout->segments;
-    for (uint32_t i = 0; i < segments->segment_count; i++) {
-        layout->base[i] = 0;
-        for (uint32_t k = 0; k < segments->segments[i].count; k++)
-            layout->base[i] = with_digit(segments, i, layout->base[i], k,
-                                         base_strategy(segments, segments->segments[i].first + k));
-    }
-    memcpy(layout->now, layout->base, segments->segment_count * sizeof *layout->now);
 }
 
 static enum error_code price_kind(struct layout *layout, uint32_t kind, struct error *e)
@@ -130,8 +59,8 @@ static enum error_code price_pair(struct layout *layout, uint32_t number, struct
         for (uint32_t k = 0; k < columns; k++) {
             struct price price;
             struct cost cost;
-            layout->now[one] = with_digit(segments, one, layout->base[one], pair->from_block, i);
-            layout->now[other] = with_digit(segments, other, layout->base[other], pair->to_block, k);
+            layout->now[one] = segments_with_digit(segments, one, layout->base[one], pair->from_block, i);
+            layout->now[other] = segments_with_digit(segments, other, layout->base[other], pair->to_block, k);
             TRY(price_now(layout, &price, &cost, e));
             layout->tables.reshard_ps[number][i * columns + k] =
                 price.step_ps - layout->tables.base_ps -
@@ -147,7 +76,8 @@ static enum error_code fill_tables(struct layout *layout, struct error *e)
 {
     struct price price;
     struct cost cost;
-    set_base(layout);
+    segments_base(layout->segments, layout->base);
+    memcpy(layout->now, layout->base, layout->segments->segment_count * sizeof *layout->now);
     TRY(price_now(layout, &price, &cost, e));
     layout->tables.base_ps = price.step_ps;
     layout->tables.base_bytes = price.peak_bytes;
@@ -211,14 +141,40 @@ static void keep(const struct layout *layout, const struct price *price, struct 
         .inner = layout->inner,
         .composed_ps = segments_composed_ps(&layout->tables, layout->now),
         .composed_bytes = segments_composed_bytes(&layout->tables, layout->now),
+        .measured = layout->budget->timings ? (uint32_t)layout->segments->programs : 0,
         .proved = proved,
         .mixed = is_mixed(layout)};
     plan_factors_list(evaluator_context(layout->evaluator), &layout->plan, &out->plan.factors);
 }
 
+/* Peaks of segments' programs add up to more than the module's: what the answer's sum and its whole walk say
+ * is the measure of the next round's limit. */
+static enum error_code measured_rounds(struct layout *layout, int64_t limit, struct segments_answer *out,
+                                       struct error *e)
+{
+    int64_t now = INT64_MAX / 4;
+    for (int i = 0; i < LIMIT_ROUNDS; i++) {
+        struct price price;
+        struct cost cost;
+        bool proved;
+        TRY(choose(layout, now, &proved, e));
+        TRY(price_now(layout, &price, &cost, e));
+        if (!out->blocks || cost.over_steps < out->plan.cost.over_steps)
+            keep(layout, &price, cost, proved, out);
+        out->plan.rounds = (uint32_t)i + 1;
+        if (price.peak_bytes <= limit)
+            break;
+        int64_t sum = segments_composed_bytes(&layout->tables, layout->now);
+        now = (int64_t)((double)sum * ((double)limit / (double)price.peak_bytes) * 0.99);
+    }
+    return ERROR_OK;
+}
+
 static enum error_code rounds(struct layout *layout, struct segments_answer *out, struct error *e)
 {
     int64_t limit = evaluator_machine(layout->evaluator)->memory_limit_bytes, now = limit;
+    if (layout->budget->timings)
+        return measured_rounds(layout, limit, out, e);
     for (int i = 0; i < LIMIT_ROUNDS; i++) {
         struct price price;
         struct cost cost;
@@ -235,21 +191,6 @@ static enum error_code rounds(struct layout *layout, struct segments_answer *out
     return ERROR_OK;
 }
 
-/* the longest windows whose tables the budget pays for */
-static void make_segments(struct layout *layout, int64_t devices)
-{
-    uint64_t budget = layout->budget->programs ? layout->budget->programs : PROGRAMS;
-    uint64_t most = SEGMENTS_MOST_CONFIGURATIONS;
-    const struct nda *n = plan_context_nda(evaluator_context(layout->evaluator));
-    for (;;) {
-        segments_create(n, devices, most, &layout->segments);
-        if (layout->segments->programs <= budget || most < 2)
-            return;
-        segments_destroy(layout->segments);
-        most /= 3;
-    }
-}
-
 static enum error_code solve_layout(const struct evaluator *evaluator, const struct segments_budget *budget,
                                     uint32_t all, uint32_t inner, struct segments_answer *out,
                                     struct error *e)
@@ -257,16 +198,16 @@ static enum error_code solve_layout(const struct evaluator *evaluator, const str
     const struct plan_context *context = evaluator_context(evaluator);
     const struct mesh *mesh = plan_context_mesh(context);
     struct layout layout = {.evaluator = evaluator, .budget = budget, .outer = all & ~inner, .inner = inner};
-    int64_t devices = 1;
-    for (uint32_t axis = 0; axis < mesh->axis_count; axis++)
-        devices *= inner >> axis & 1 ? mesh->axes[axis].size : 1;
-    make_segments(&layout, devices);
+    segments_of_layout(plan_context_nda(context), mesh, inner, budget->timings ? 0 : budget->programs,
+                       &layout.segments);
     layout.session = evaluator_session_create(evaluator);
     layout.base = mem_zalloc((size_t)layout.segments->segment_count + 1, sizeof *layout.base);
     layout.now = mem_zalloc((size_t)layout.segments->segment_count + 1, sizeof *layout.now);
     plan_init(&layout.plan, plan_context_nda(context), mesh);
     segments_tables_create(layout.segments, &layout.tables);
-    enum error_code code = fill_tables(&layout, e);
+    enum error_code code = budget->timings
+                               ? segments_tables_measured(context, budget->timings, &layout.tables, e)
+                               : fill_tables(&layout, e);
     if (code == ERROR_OK)
         code = rounds(&layout, out, e);
     segments_tables_release(&layout.tables);
@@ -283,26 +224,15 @@ enum error_code segments_solve(const struct evaluator *evaluator, const struct s
 {
     const struct plan_context *context = evaluator_context(evaluator);
     const struct mesh *mesh = plan_context_mesh(context);
-    uint32_t all = 0, first = 0, last = 0, layouts[LAYOUTS], count = 0;
+    uint32_t all, layouts[SEGMENTS_LAYOUTS], count = segments_layouts(mesh, &all, layouts);
     *out = (struct segments_answer){0};
-    for (uint32_t axis = 0; axis < mesh->axis_count; axis++)
-        if (mesh->axes[axis].size > 1) {
-            first = first ? first : 1u << axis;
-            last = 1u << axis;
-            all |= last;
-        }
     struct evaluator_session *session =
         evaluator_session_create(evaluator); /* the pins alone: always there */
     enum error_code code =
         evaluator_price(session, plan_context_start(context), &out->plan.price, &out->plan.cost, e);
     evaluator_session_destroy(session);
     out->plan.hash = plan_context_start(context)->hash;
-    if (all)
-        layouts[count++] = last;
-    if (first != last)
-        layouts[count++] = all;
-    if (first != last)
-        layouts[count++] = first;
+    count = budget->timings && count ? 1 : count;
     for (uint32_t i = 0; i < count && code == ERROR_OK; i++)
         code = solve_layout(evaluator, budget, all, layouts[i], out, e);
     return code;
@@ -313,7 +243,7 @@ enum error_code segments_solve(const struct evaluator *evaluator, const struct s
 struct tail {
     char magic[8];
     uint32_t blocks, segments, kinds, inner;
-    uint64_t programs;
+    uint64_t programs, measured;
     int64_t composed_ps, composed_bytes;
     uint64_t proved, mixed;
 };
@@ -326,9 +256,10 @@ void segments_answer_release(struct segments_answer *answer)
 
 void segments_answer_write(const struct segments_answer *answer, unsigned char **bytes, size_t *size)
 {
-    struct tail tail = {"segment",      answer->blocks,   answer->segments,    answer->kinds,
-                        answer->inner,  answer->programs, answer->composed_ps, answer->composed_bytes,
-                        answer->proved, answer->mixed};
+    struct tail tail = {"segment",        answer->blocks,      answer->segments,
+                        answer->kinds,    answer->inner,       answer->programs,
+                        answer->measured, answer->composed_ps, answer->composed_bytes,
+                        answer->proved,   answer->mixed};
     plan_cfn_answer_write(&answer->plan, bytes, size);
     *bytes = mem_realloc(*bytes, *size + sizeof tail, 1);
     memcpy(*bytes + *size, &tail, sizeof tail);
@@ -351,6 +282,7 @@ enum error_code segments_answer_read(const struct evaluator *evaluator, const vo
     out->kinds = tail.kinds;
     out->inner = tail.inner;
     out->programs = tail.programs;
+    out->measured = (uint32_t)tail.measured;
     out->composed_ps = tail.composed_ps;
     out->composed_bytes = tail.composed_bytes;
     out->proved = tail.proved != 0;

@@ -52,15 +52,6 @@ void segments_tables_release(struct segments_tables *tables)
     *tables = (struct segments_tables){0};
 }
 
-uint32_t segments_digit(const struct segments *segments, uint32_t segment, uint64_t configuration,
-                        uint32_t block)
-{
-    const struct segments_segment *it = &segments->segments[segment];
-    for (uint32_t i = it->count - 1; i > block; i--)
-        configuration /= radix(segments, it->first + i);
-    return (uint32_t)(configuration % radix(segments, it->first + block));
-}
-
 /* ---- crossing dependences, one for each two blocks ---- */
 
 struct crossing {

@@ -1,5 +1,6 @@
 /* What a back end of the store provides: a table of calls. The front (store.c) checks every digest before it
- * calls, so a back end may put it into a path. Errors as in store.h. Only files of store/ include this. */
+ * calls, so a back end may put it into a path. Errors as in store.h. Only files of
+ * store/ include this, and the simulator's store in memory. */
 #ifndef TOAST_STORE_BACKEND_H
 #define TOAST_STORE_BACKEND_H
 
@@ -24,8 +25,8 @@ struct store {
 
 /* store/sweep.c: folder/blobs and folder/tmp */
 enum error_code directory_sweep(const char *folder, struct store_sweep *sweep, struct error *e) BASE_CHECKED;
-/* The lock between who keeps a blob and who removes one: shared for the first. -1: none (then the blob counts
- * as absent and is written). */
+/* The lock between who keeps a blob and who removes one: shared for the first. -1: none, with
+ * errno. */
 int directory_lock(const char *folder, bool shared);
 void directory_unlock(int lock);
 

@@ -57,27 +57,37 @@ static char *blob_path(const struct directory *directory, const char *digest)
     return mem_printf("%s/blobs/%.2s/%.2s/%s", directory->folder, digest, digest + 2, digest);
 }
 
+/* errno; a full disk is one that the client is told about (507) */
+static enum error_code failed(const char *what, struct error *e)
+{
+    return error_set(e, file_error(errno), "the blob store cannot %s: %s", what, strerror(errno));
+}
+
 /* Whether the blob is there; its time is then now, so that a collection whose look at the references is older
- * leaves it alone. The lock orders this and the collection's "old? then remove". */
-static bool keep_there(const struct directory *directory, const char *digest)
+ * leaves it alone. The lock orders this and the collection's "old? then remove". What cannot be looked at (no
+ * descriptors, no memory) is an error and never an absent blob. */
+static enum error_code keep_there(const struct directory *directory, const char *digest, bool *there,
+                                  struct error *e)
 {
     char *path = blob_path(directory, digest);
-    int lock = access(path, F_OK) == 0 ? directory_lock(directory->folder, true) : -1;
-    bool there = lock >= 0 && utimensat(AT_FDCWD, path, NULL, 0) == 0;
-    directory_unlock(lock);
+    enum error_code code = ERROR_OK;
+    *there = access(path, F_OK) == 0;
+    if (*there) {
+        int lock = directory_lock(directory->folder, true);
+        *there = lock >= 0 && utimensat(AT_FDCWD, path, NULL, 0) == 0;
+        if (!*there && errno != ENOENT)
+            code = failed("look at a blob", e);
+        directory_unlock(lock);
+    } else if (errno != ENOENT && errno != ENOTDIR) {
+        code = failed("look for a blob", e);
+    }
     free(path);
-    return there;
+    return code;
 }
 
 static enum error_code directory_collect(struct store *store, struct store_sweep *sweep, struct error *e)
 {
     return directory_sweep(((struct directory *)store)->folder, sweep, e);
-}
-
-/* errno; a full disk is one that the client is told about (507) */
-static enum error_code failed(const char *what, struct error *e)
-{
-    return error_set(e, file_error(errno), "the blob store cannot %s: %s", what, strerror(errno));
 }
 
 static void directory_destroy(struct store *store)
@@ -121,9 +131,12 @@ static enum error_code keep_name(struct directory *directory, const char *digest
 static enum error_code directory_keep(struct store *store, const char *digest, struct error *e)
 {
     struct directory *directory = (struct directory *)store;
-    return keep_there(directory, digest)
-               ? keep_name(directory, digest, e)
-               : error_set(e, ERROR_NOT_FOUND, "there is no blob sha256:%s", digest);
+    bool there;
+    enum error_code code = keep_there(directory, digest, &there, e);
+    if (code != ERROR_OK)
+        return code;
+    return there ? keep_name(directory, digest, e)
+                 : error_set(e, ERROR_NOT_FOUND, "there is no blob sha256:%s", digest);
 }
 
 enum error_code store_writer_begin(struct store *store, struct store_writer **out, struct error *e)
@@ -202,8 +215,9 @@ enum error_code store_writer_finish(struct store_writer *writer, const char *exp
         code = error_set(e, ERROR_INVALID_REQUEST,
                          "the bytes have the SHA-256 %s, which is not the one named", digest);
     } else {
-        *existed = keep_there(writer->store, digest);
-        code = *existed ? keep_name(writer->store, digest, e) : publish(writer, digest, e);
+        code = keep_there(writer->store, digest, existed, e);
+        if (code == ERROR_OK)
+            code = *existed ? keep_name(writer->store, digest, e) : publish(writer, digest, e);
     }
     store_writer_abandon(writer); /* after a rename the temporary name is gone already */
     return code;
@@ -213,13 +227,15 @@ static enum error_code directory_put(struct store *store, const void *bytes, siz
                                      char digest[STORE_DIGEST_SIZE], struct error *e)
 {
     uint8_t raw[32];
-    sha256_bytes(bytes, size, raw);
-    sha256_format(raw, digest);
-    if (keep_there((struct directory *)store, digest))
-        return keep_name((struct directory *)store, digest, e);
     struct store_writer *writer;
     bool existed;
-    enum error_code code = store_writer_begin(store, &writer, e);
+    sha256_bytes(bytes, size, raw);
+    sha256_format(raw, digest);
+    enum error_code code = keep_there((struct directory *)store, digest, &existed, e);
+    if (code == ERROR_OK && existed)
+        return keep_name((struct directory *)store, digest, e);
+    if (code == ERROR_OK)
+        code = store_writer_begin(store, &writer, e);
     if (code != ERROR_OK)
         return code;
     code = store_writer_add(writer, bytes, size, e);

@@ -2,6 +2,7 @@
 #include "store/lent.h"
 
 #include "base/hash.h"
+#include "base/host.h"
 #include "base/memory.h"
 #include "store/backend.h"
 
@@ -40,9 +41,10 @@ static bool send_message(int socket, const struct message *message, int fd)
         memcpy(CMSG_DATA(&control.head), &fd, sizeof fd);
     }
     ssize_t n;
+    int tries = 0;
     do
         n = sendmsg(socket, &head, MSG_NOSIGNAL);
-    while (n < 0 && errno == EINTR);
+    while (n < 0 && (errno == EINTR || host_pause(errno, &tries)));
     return n == (ssize_t)sizeof *message;
 }
 

@@ -2,6 +2,8 @@
  * never a crash: the child that sends it has read a stranger's module. See frame.h. */
 #include "workers/frame.h"
 
+#include "base/host.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,9 +42,10 @@ void frame_release(struct frame *frame)
 
 static enum error_code send_all(int fd, const char *bytes, size_t size, struct error *e)
 {
+    int tries = 0;
     while (size) {
         ssize_t n = send(fd, bytes, size, MSG_NOSIGNAL);
-        if (n < 0 && errno == EINTR)
+        if (n < 0 && (errno == EINTR || host_pause(errno, &tries)))
             continue;
         if (n <= 0)
             return error_set(e, ERROR_UNAVAILABLE, "the other process is gone");

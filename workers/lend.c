@@ -11,10 +11,9 @@
 
 bool lend_late(const struct lend *lend)
 {
-    struct timespec now;
-    int limit_s = lend->slot->supervisor->options->task_limit_s;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return limit_s && now.tv_sec - lend->began.tv_sec > limit_s;
+    const struct supervisor *supervisor = lend->slot->supervisor;
+    int limit_s = supervisor->options->task_limit_s;
+    return limit_s && supervisor->hands->now_ms(supervisor) - lend->began_ms > limit_s * 1000LL;
 }
 
 /* fields module, request, b:<name> and a:<name>, whose values begin with a digest, and parts that are one */

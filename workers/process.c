@@ -25,6 +25,8 @@ enum {
     SHORT_LIVES_FREE = 2, /* from so many in a row on there is a pause, twice as long each time: 0.4 s .. */
     SHORT_LIVES_MAX = 6,  /* .. 6.4 s, then PAUSE_MAX_MS */
     PAUSE_MAX_MS = 8000,
+    DYING_MS = 500,
+    DYING_TICK_MS = 5,
     PATIENCE_S = 30 /* with a child in the middle of a frame */
 };
 
@@ -125,6 +127,7 @@ void process_start(struct process *process, const struct worker_options *worker_
     pid_t pid = 0;
     pause_before(process, leaving);
     process->fd = process->blobs = -1;
+    process->broken = false;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0 ||
         socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, blobs) != 0) {
         result = errno;
@@ -157,7 +160,7 @@ const char *process_verdict_text(enum process_verdict verdict)
     static const char *const names[] = {
         [PROCESS_FAULT] = "fault", [PROCESS_LATE] = "time_limit", [PROCESS_MEMORY] = "memory_limit",
         [PROCESS_OOM] = "oom",     [PROCESS_KILLED] = "killed",   [PROCESS_EXIT] = "exit",
-        [PROCESS_HOST] = "host"};
+        [PROCESS_HOST] = "host",   [PROCESS_BROKEN] = "host"};
     return names[verdict];
 }
 
@@ -180,12 +183,25 @@ static enum process_verdict judge(const struct process *process, int status)
     }
 }
 
+/* whether the child has died by itself, or does so in a moment: its connections end before it does */
+static bool dies(const struct process *process)
+{
+    siginfo_t how = {0};
+    for (int waited = 0; waited <= DYING_MS; waited += DYING_TICK_MS) {
+        if (waitid(P_PID, (id_t)process->pid, &how, WEXITED | WNOWAIT | WNOHANG) == 0 && how.si_pid)
+            return true;
+        worker_sleep_ms(DYING_TICK_MS);
+    }
+    return false;
+}
+
 struct process_end process_end(struct process *process, bool kill_it)
 {
     struct process_end end = {0};
     struct rusage used = {0};
     if (process->fd < 0)
         return end;
+    bool ours = process->broken && !dies(process);
     if (kill_it)
         process_kill(process);
     close(process->fd);
@@ -198,7 +214,7 @@ struct process_end process_end(struct process *process, bool kill_it)
         ;
     process->pid = 0;
     pthread_mutex_unlock(&process->lock);
-    end.verdict = judge(process, end.status);
+    end.verdict = ours ? PROCESS_BROKEN : judge(process, end.status);
     end.cpu_s = (double)used.ru_utime.tv_sec + (double)used.ru_stime.tv_sec +
                 (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
     end.resident_bytes = (int64_t)used.ru_maxrss * 1024;
@@ -210,6 +226,8 @@ char *process_end_text(const struct process_end *end)
 {
     char *how = end->verdict == PROCESS_LATE  ? mem_strdup("its time limit (--task-limit)")
                 : end->verdict == PROCESS_OOM ? mem_strdup("the host's out-of-memory killer")
+                : end->verdict == PROCESS_BROKEN
+                    ? mem_strdup("its worker, because their connection was broken,")
                 : WIFSIGNALED(end->status)
                     ? mem_printf("signal %d (%s)", WTERMSIG(end->status), strsignal(WTERMSIG(end->status)))
                     : mem_printf("exit status %d", WEXITSTATUS(end->status));

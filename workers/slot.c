@@ -1,30 +1,31 @@
-/* One slot: claims a task, hands it to its child, reports what came of it, and begins again. Calls to
- * Redis are idempotent and repeated until Redis answers; a task whose lease was lost is never reported as
- * done by this slot's own judgement, the queue refuses it. See internal.h. */
+/* One slot: claims a task, hands it to its child, reports what came of it, and begins again. A state machine:
+ * each step asks Redis for one thing or looks once at the child; the time and the child come through struct
+ * worker_hands, so a step never hangs on either, and the simulation runs the same steps as a worker's thread.
+ * Calls to Redis are idempotent and repeated until Redis answers; a task whose lease was lost is never
+ * reported as done by this slot's own judgement, the queue refuses it. See internal.h. */
 #include "workers/internal.h"
 
 #include "base/log.h"
-#include "workers/frame.h"
 
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
-/* A child that was told to stop and does not answer for so long is killed: its task is another's now. */
+/* A child that was told to stop and does not answer for so long is ended: its task is another's now. */
 enum { DEAF_MS = 2000 };
 /* How long an idle slot waits for the doorbell before it looks by itself: a job whose bell was lost to a
  * crash waits no longer than that. */
 enum { DOORBELL_MS = 500 };
 
-/* after a failed call to Redis: whether to try again */
+static long long now_ms(const struct slot *slot)
+{
+    return slot->supervisor->hands->now_ms(slot->supervisor);
+}
+
+/* after a call to Redis: whether to try again */
 static bool again(const struct slot *slot, enum error_code code)
 {
-    if (code != ERROR_UNAVAILABLE || worker_must_leave(slot->supervisor))
-        return false;
-    worker_sleep_ms(WORKER_RETRY_MS);
-    return true;
+    return code == ERROR_UNAVAILABLE && !worker_must_leave(slot->supervisor);
 }
 
 static char *new_token(struct slot *slot)
@@ -51,89 +52,146 @@ bool slot_lost(struct slot *slot)
     return lost;
 }
 
-static void give_back(struct slot *slot, const struct queue_task *task)
+void slot_init(struct slot *slot, struct supervisor *supervisor, int index)
 {
-    struct error e;
-    while (again(slot, queue_release(slot->queue, task, &e)))
-        ;
+    *slot = (struct slot){.supervisor = supervisor, .index = index, .store = supervisor->store};
+    process_init(&slot->child);
+    pthread_mutex_init(&slot->lock, NULL);
 }
 
-static enum error_code send_task(struct slot *slot, struct lend *lend, struct error *e)
+void slot_release(struct slot *slot)
+{
+    hold(slot, NULL);
+    queue_task_release(&slot->task);
+    queue_fields_release(&slot->lend.parts);
+    frame_release(&slot->answer);
+    free(slot->next_token);
+    slot->next_token = NULL;
+    queue_destroy(slot->queue);
+    slot->queue = NULL;
+    pthread_mutex_destroy(&slot->lock);
+}
+
+/* whether the slot takes no more tasks; one that came with an answer is then given back */
+static bool resting(const struct slot *slot)
+{
+    return worker_leaving(slot->supervisor) || atomic_load(&slot->supervisor->draining);
+}
+
+static int report_next(struct slot *slot, enum slot_report what)
+{
+    slot->what = what;
+    slot->phase = SLOT_REPORTING;
+    return 0;
+}
+
+/* the task is done with; `next` (taken) is one that came with the answer, where there is one */
+static int let_go(struct slot *slot, struct queue_task *next)
+{
+    hold(slot, NULL);
+    queue_fields_release(&slot->lend.parts);
+    frame_release(&slot->answer);
+    free(slot->next_token);
+    slot->next_token = NULL;
+    queue_task_release(&slot->task);
+    slot->phase = next && next->member ? SLOT_GIVEN : SLOT_FREE;
+    if (next)
+        slot->task = *next;
+    return 0;
+}
+
+/* ---- FREE ---- */
+
+/* Finds a task: one to claim; when there was none the last time either, one that another worker is slow with.
+ * Else waits for the doorbell. */
+static enum error_code find_task(struct slot *slot, bool *found, struct error *e)
+{
+    const char *build = slot->supervisor->table->build;
+    char *token = new_token(slot);
+    enum error_code code = queue_claim(slot->queue, token, build, slot->tenant, &slot->task, found, e);
+    if (code == ERROR_OK && !*found && slot->idle++ > 0)
+        code = queue_assist(slot->queue, token, build, &slot->task, found, e);
+    free(token);
+    if (code == ERROR_OK && !*found)
+        return queue_wait(slot->queue, DOORBELL_MS, e);
+    slot->idle = 0;
+    return code;
+}
+
+static int look_for_task(struct slot *slot)
+{
+    struct error e;
+    bool found = false;
+    if (resting(slot))
+        return WORKER_TICK_MS;
+    enum error_code code = find_task(slot, &found, &e);
+    if (code != ERROR_OK && !slot->silent)
+        log_event("redis_unavailable", "reason", e.message, NULL);
+    slot->silent = code != ERROR_OK;
+    if (code == ERROR_OK && found)
+        slot->phase = SLOT_GIVEN;
+    return code == ERROR_OK ? 0 : WORKER_RETRY_MS;
+}
+
+/* ---- GIVEN, SENDING ---- */
+
+static int take_up(struct slot *slot)
+{
+    if (resting(slot))
+        return report_next(slot, SLOT_REPORT_BACK);
+    slot->lend = (struct lend){.slot = slot, .task = &slot->task, .began_ms = now_ms(slot)};
+    slot->told_ms = 0;
+    snprintf(slot->tenant, sizeof slot->tenant, "%s", queue_field(&slot->task.job, "tenant"));
+    hold(slot, &slot->task);
+    slot->phase = SLOT_SENDING;
+    return 0;
+}
+
+static enum error_code send_task(struct slot *slot, struct error *e)
 {
     struct frame frame = {0};
-    const struct queue_task *task = lend->task;
-    enum error_code code;
-    /* results of the step before: a join reads them; for any other task there are none */
-    while (again(slot, code = queue_results(slot->queue, task->id, task->epoch, &lend->parts, e)))
-        ;
-    const struct queue_fields parts = lend->parts;
-    if (code != ERROR_OK)
-        return code;
+    const struct queue_task *task = &slot->task;
+    const struct queue_fields *parts = &slot->lend.parts;
     frame_add_text(&frame, "op", "task");
     frame_add_text(&frame, "task-job", task->id);
     frame_add_text(&frame, "task-kind", task->kind);
     frame_add_number(&frame, "task-epoch", task->epoch);
     frame_add_number(&frame, "task-index", task->index);
-    frame_add_number(&frame, "parts", parts.count);
-    for (size_t i = 0; i < parts.count; i++) {
+    frame_add_number(&frame, "parts", parts->count);
+    for (size_t i = 0; i < parts->count; i++) {
         char name[32];
-        snprintf(name, sizeof name, "d:%s", parts.at[i].name);
-        frame_add(&frame, name, parts.at[i].value, parts.at[i].size);
+        snprintf(name, sizeof name, "d:%s", parts->at[i].name);
+        frame_add(&frame, name, parts->at[i].value, parts->at[i].size);
     }
     for (size_t i = 0; i < task->job.count; i++)
         frame_add(&frame, task->job.at[i].name, task->job.at[i].value, task->job.at[i].size);
-    code = frame_write(slot->child.fd, &frame, e);
+    enum error_code code = slot->supervisor->hands->send(slot, &frame, e);
     frame_release(&frame);
     return code;
 }
 
-enum waited { WAITED_ANSWER, WAITED_DEATH, WAITED_LEAVE, WAITED_DEAF, WAITED_LATE };
-
-static void tell_stop(struct slot *slot)
+static int give_to_child(struct slot *slot)
 {
-    struct frame cancel = {0};
     struct error e;
-    frame_add_text(&cancel, "op", "cancel");
-    if (frame_write(slot->child.fd, &cancel, &e) != ERROR_OK)
-        log_event("child_gone", "reason", e.message, NULL);
-    frame_release(&cancel);
-}
-
-/* Until the child answers, dies, or we must leave; lends it blobs, and passes a lost lease on as a cancel. */
-static enum waited wait_child(struct slot *slot, struct lend *lend, struct frame *answer)
-{
-    struct timespec told = {0}, now; /* when the child was told to stop */
-    struct error e;
-    for (;;) {
-        struct pollfd polled[] = {{.fd = slot->child.fd, .events = POLLIN},
-                                  {.fd = slot->child.blobs, .events = POLLIN}};
-        int ready = poll(polled, 2, WORKER_TICK_MS);
-        if (ready > 0 && polled[0].revents)
-            return frame_read(slot->child.fd, answer, NULL) == ERROR_OK ? WAITED_ANSWER : WAITED_DEATH;
-        if (ready > 0 && lend_answer(lend, &e) != ERROR_OK)
-            return WAITED_DEATH;
-        if (worker_must_leave(slot->supervisor))
-            return WAITED_LEAVE;
-        if (lend_late(lend))
-            return WAITED_LATE;
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        if (told.tv_sec &&
-            (now.tv_sec - told.tv_sec) * 1000 + (now.tv_nsec - told.tv_nsec) / 1000000 > DEAF_MS)
-            return WAITED_DEAF;
-        if (!told.tv_sec && slot_lost(slot)) {
-            tell_stop(slot);
-            told = now;
-        }
+    const struct worker_hands *hands = slot->supervisor->hands;
+    enum error_code code = ERROR_HOST;
+    if (hands->ready(slot)) {
+        /* results of the step before: a join reads them; for any other task there are none */
+        code = queue_results(slot->queue, slot->task.id, slot->task.epoch, &slot->lend.parts, &e);
+        if (again(slot, code))
+            return WORKER_RETRY_MS;
+        if (code == ERROR_OK)
+            code = send_task(slot, &e);
     }
+    if (code == ERROR_OK) {
+        slot->phase = SLOT_WORKING;
+        return 0;
+    }
+    hands->end(slot);
+    return report_next(slot, SLOT_REPORT_BACK);
 }
 
-static uint32_t random_number(void)
-{
-    uint32_t n = 0;
-    if (getrandom(&n, sizeof n, 0) != sizeof n)
-        n = (uint32_t)time(NULL);
-    return n;
-}
+/* ---- WORKING ---- */
 
 /* of the request that made the job: the middle of its traceparent */
 static const char *trace_id(const struct queue_task *task)
@@ -144,22 +202,68 @@ static const char *trace_id(const struct queue_task *task)
     return id;
 }
 
-/* the attempt is lost: whose doing it was decides what becomes of the task */
-static void report_lost(struct slot *slot, const struct queue_task *task, enum process_verdict verdict,
-                        const char *json)
+static void tell_stop(struct slot *slot)
 {
+    struct frame cancel = {0};
     struct error e;
-    while (
-        again(slot, queue_died(slot->queue, task, json, process_verdict_text(verdict), random_number(), &e)))
-        ;
+    frame_add_text(&cancel, "op", "cancel");
+    if (slot->supervisor->hands->send(slot, &cancel, &e) != ERROR_OK)
+        log_event("child_gone", "reason", e.message, NULL);
+    frame_release(&cancel);
+    slot->told_ms = now_ms(slot);
+}
+
+static int end_child(struct slot *slot, bool late)
+{
+    slot->end = slot->supervisor->hands->end(slot);
+    if (late)
+        slot->end.verdict = PROCESS_LATE;
+    else if (worker_leaving(slot->supervisor)) /* told to go at the same time as we, perhaps */
+        return report_next(slot, SLOT_REPORT_BACK);
+    char *how = process_end_text(&slot->end);
+    log_event("child_died", "task", slot->task.member, "trace_id", trace_id(&slot->task), "how", how,
+              "verdict", process_verdict_text(slot->end.verdict), NULL);
+    free(how);
+    return report_next(slot, SLOT_REPORT_DEATH);
+}
+
+/* Until the child answers, dies, or we must leave; a lost lease is passed on as a cancel. */
+static int watch_child(struct slot *slot)
+{
+    switch (slot->supervisor->hands->look(slot, &slot->answer)) {
+    case HAND_ANSWER: return report_next(slot, SLOT_REPORT_ANSWER);
+    case HAND_DEATH: return end_child(slot, false);
+    case HAND_BUSY: break;
+    }
+    if (worker_must_leave(slot->supervisor))
+        return report_next(slot, SLOT_REPORT_BACK);
+    if (lend_late(&slot->lend))
+        return end_child(slot, true);
+    if (slot->told_ms && now_ms(slot) - slot->told_ms > DEAF_MS) {
+        slot->supervisor->hands->end(slot);
+        return let_go(slot, NULL);
+    }
+    if (!slot->told_ms && slot_lost(slot))
+        tell_stop(slot);
+    return 0;
+}
+
+/* ---- REPORTING ---- */
+
+/* the attempt is lost: whose doing it was decides what becomes of the task */
+static enum error_code report_lost(struct slot *slot, enum process_verdict verdict, const char *json,
+                                   struct error *e)
+{
+    return queue_died(slot->queue, &slot->task, json, process_verdict_text(verdict),
+                      slot->supervisor->hands->random(slot), e);
 }
 
 /* the child died in the middle of a task */
-static void report_death(struct slot *slot, const struct queue_task *task, const struct process_end *end)
+static enum error_code report_death(struct slot *slot, struct error *e)
 {
+    const struct queue_task *task = &slot->task;
+    const struct process_end *end = &slot->end;
     char *how = process_end_text(end), *json = NULL;
-    log_event("child_died", "task", task->member, "trace_id", trace_id(task), "how", how, "verdict",
-              process_verdict_text(end->verdict), NULL);
     if (end->verdict == PROCESS_MEMORY)
         json = mem_printf(
             "{\"code\":\"%s\",\"message\":\"task %s needs more memory than the %lld MiB that this worker "
@@ -173,9 +277,10 @@ static void report_death(struct slot *slot, const struct queue_task *task, const
     else
         json = mem_printf("{\"code\":\"%s\",\"message\":\"%s on %s\"}", error_code_text(ERROR_HOST), how,
                           slot->supervisor->host);
-    report_lost(slot, task, end->verdict, json);
+    enum error_code code = report_lost(slot, end->verdict, json, e);
     free(json);
     free(how);
+    return code;
 }
 
 static struct queue_pair *pairs_of(const struct frame *answer, size_t *count)
@@ -190,169 +295,109 @@ static struct queue_pair *pairs_of(const struct frame *answer, size_t *count)
     return pairs;
 }
 
-/* what the child said -> Redis; *found: `next` is a task that came with the answer */
-static enum error_code report(struct slot *slot, const struct queue_task *task, const struct frame *answer,
-                              struct queue_task *next, bool *found, struct error *e)
+static size_t size_of(const struct queue_fields *fields, const char *name)
 {
-    const struct queue_fields *fields = &answer->fields;
-    const char *outcome = queue_field(fields, "outcome");
+    for (size_t i = 0; i < fields->count; i++)
+        if (strcmp(fields->at[i].name, name) == 0)
+            return fields->at[i].size;
+    return 0;
+}
+
+/* `next` is a task that came with Redis' answer; *fenced: the job had ended without us */
+static enum error_code send_answer(struct slot *slot, const char *outcome, struct queue_task *next,
+                                   bool *fenced, struct error *e)
+{
+    const struct queue_fields *fields = &slot->answer.fields;
+    const struct queue_task *task = &slot->task;
+    bool found = false;
     size_t count;
-    bool fenced = false;
     enum error_code code;
-    struct queue_pair *pairs = pairs_of(answer, &count);
-    char *token = new_token(slot);
-    *found = false;
-    do {
-        if (strcmp(outcome, "done") == 0) {
-            size_t size = 0;
-            for (size_t i = 0; i < fields->count; i++)
-                if (strcmp(fields->at[i].name, "payload") == 0)
-                    size = fields->at[i].size;
-            code = queue_task_done(slot->queue, task, queue_field(fields, "digest"),
-                                   queue_field(fields, "payload"), size, token, next, found, e);
-        } else if (strcmp(outcome, "step") == 0) {
-            struct queue_step step = {.kind = queue_field(fields, "kind"),
-                                      .join = queue_field(fields, "join"),
-                                      .wrap = queue_field(fields, "wrap"),
-                                      .tasks = (uint32_t)queue_number(fields, "tasks"),
-                                      .state = queue_field(fields, "state"),
-                                      .progress = queue_field(fields, "progress"),
-                                      .rollouts = (uint64_t)queue_number(fields, "rollouts"),
-                                      .dropped = (uint64_t)queue_number(fields, "dropped"),
-                                      .fields = pairs,
-                                      .field_count = count};
-            code = queue_commit(slot->queue, task, &step, token, next, found, e);
-        } else if (strcmp(outcome, "finish") == 0) {
-            code = queue_finish(slot->queue, task, "succeeded", "", queue_field(fields, "progress"), pairs,
-                                count, &fenced, e);
-        } else if (strcmp(outcome, "fail") == 0) {
-            code = queue_finish(slot->queue, task, "failed", queue_field(fields, "error"), "", NULL, 0,
-                                &fenced, e);
-        } else if (strcmp(outcome, "reset") == 0) {
-            code = queue_reset(slot->queue, task, queue_field(fields, "error"), e);
-        } else if (strcmp(outcome, "host") == 0) {
-            code = queue_died(slot->queue, task, queue_field(fields, "error"),
-                              process_verdict_text(PROCESS_HOST), random_number(), e);
-        } else {
-            /* cancelled, or the store did not answer: another slot does the task if the job still runs */
-            code = queue_release(slot->queue, task, e);
-        }
-    } while (again(slot, code));
-    if (code == ERROR_OK && (strcmp(outcome, "finish") == 0 || strcmp(outcome, "fail") == 0))
-        log_event("job_ended", "job", task->id, "trace_id", trace_id(task), "outcome",
-                  fenced ? "too late" : outcome, "error", queue_field(fields, "error"), NULL);
-    if (strcmp(outcome, "again") == 0 || strcmp(outcome, "reset") == 0 || strcmp(outcome, "host") == 0)
-        log_event("task_again", "task", task->member, "trace_id", trace_id(task), "outcome", outcome, "error",
-                  queue_field(fields, "error"), NULL);
-    if (strcmp(outcome, "again") == 0)
-        worker_sleep_ms(WORKER_RETRY_MS);
-    free(token);
+    struct queue_pair *pairs = pairs_of(&slot->answer, &count);
+    if (strcmp(outcome, "done") == 0) {
+        code =
+            queue_task_done(slot->queue, task, queue_field(fields, "digest"), queue_field(fields, "payload"),
+                            size_of(fields, "payload"), slot->next_token, next, &found, e);
+    } else if (strcmp(outcome, "step") == 0) {
+        struct queue_step step = {.kind = queue_field(fields, "kind"),
+                                  .join = queue_field(fields, "join"),
+                                  .wrap = queue_field(fields, "wrap"),
+                                  .tasks = (uint32_t)queue_number(fields, "tasks"),
+                                  .state = queue_field(fields, "state"),
+                                  .progress = queue_field(fields, "progress"),
+                                  .rollouts = (uint64_t)queue_number(fields, "rollouts"),
+                                  .dropped = (uint64_t)queue_number(fields, "dropped"),
+                                  .fields = pairs,
+                                  .field_count = count};
+        code = queue_commit(slot->queue, task, &step, slot->next_token, next, &found, e);
+    } else if (strcmp(outcome, "finish") == 0) {
+        code = queue_finish(slot->queue, task, "succeeded", "", queue_field(fields, "progress"), pairs, count,
+                            fenced, e);
+    } else if (strcmp(outcome, "fail") == 0) {
+        code =
+            queue_finish(slot->queue, task, "failed", queue_field(fields, "error"), "", NULL, 0, fenced, e);
+    } else if (strcmp(outcome, "reset") == 0) {
+        code = queue_reset(slot->queue, task, queue_field(fields, "error"), e);
+    } else if (strcmp(outcome, "host") == 0) {
+        code = report_lost(slot, PROCESS_HOST, queue_field(fields, "error"), e);
+    } else {
+        /* cancelled, or the store did not answer: another slot does the task if the job still runs */
+        code = queue_release(slot->queue, task, e);
+    }
     free(pairs);
     return code;
 }
 
-/* one task from claim to report; consumes *task and leaves the next in it when one came with the answer */
-static bool work(struct slot *slot, struct queue_task *task)
+/* what the child said -> Redis */
+static enum error_code report_answer(struct slot *slot, struct queue_task *next, int *pause_ms,
+                                     struct error *e)
 {
-    struct error e;
-    struct frame answer = {0};
-    struct queue_task next = {0};
-    struct process_end end;
-    bool found = false;
-    struct lend lend = {.slot = slot, .task = task};
-    clock_gettime(CLOCK_MONOTONIC, &lend.began);
-    snprintf(slot->tenant, sizeof slot->tenant, "%s", queue_field(&task->job, "tenant"));
-    hold(slot, task);
-    if (slot->child.fd < 0)
-        process_start(&slot->child, slot->supervisor->options, &slot->supervisor->stopping);
-    if (slot->child.fd < 0 || send_task(slot, &lend, &e) != ERROR_OK) {
-        process_end(&slot->child, true);
-        give_back(slot, task);
-        hold(slot, NULL);
-        queue_fields_release(&lend.parts);
-        queue_task_release(task);
-        return false;
-    }
-    switch (wait_child(slot, &lend, &answer)) {
-    case WAITED_ANSWER:
-        if (report(slot, task, &answer, &next, &found, &e) != ERROR_OK)
-            log_event("not_reported", "task", task->member, "reason", e.message, NULL);
-        break;
-    case WAITED_DEATH:
-        end = process_end(&slot->child, true); /* it may live, and send what is no frame */
-        if (worker_leaving(slot->supervisor))  /* told to go at the same time as we, perhaps */
-            give_back(slot, task);
-        else
-            report_death(slot, task, &end);
-        break;
-    case WAITED_LEAVE: give_back(slot, task); break;
-    case WAITED_LATE:
-        end = process_end(&slot->child, true);
-        end.verdict = PROCESS_LATE;
-        report_death(slot, task, &end);
-        break;
-    case WAITED_DEAF: process_end(&slot->child, true); break;
-    }
-    hold(slot, NULL);
-    queue_fields_release(&lend.parts);
-    frame_release(&answer);
-    queue_task_release(task);
-    *task = next;
-    return found;
-}
-
-/* whether the slot takes no more tasks; one that came with an answer is then given back */
-static bool resting(const struct slot *slot)
-{
-    return worker_leaving(slot->supervisor) || atomic_load(&slot->supervisor->draining);
-}
-
-/* Finds a task: one to claim; when there was none the last time either, one that another worker is slow with.
- * Else waits for the doorbell. */
-static enum error_code find_task(struct slot *slot, int *idle, struct queue_task *task, bool *found,
-                                 struct error *e)
-{
-    const char *build = slot->supervisor->table->build;
-    char *token = new_token(slot);
-    enum error_code code = queue_claim(slot->queue, token, build, slot->tenant, task, found, e);
-    if (code == ERROR_OK && !*found && (*idle)++ > 0)
-        code = queue_assist(slot->queue, token, build, task, found, e);
-    free(token);
-    if (code == ERROR_OK && !*found)
-        return queue_wait(slot->queue, DOORBELL_MS, e);
-    *idle = 0;
+    const struct queue_task *task = &slot->task;
+    const char *outcome = queue_field(&slot->answer.fields, "outcome"),
+               *error = queue_field(&slot->answer.fields, "error");
+    bool fenced = false;
+    if (!slot->next_token)
+        slot->next_token = new_token(slot);
+    enum error_code code = send_answer(slot, outcome, next, &fenced, e);
+    if (again(slot, code))
+        return code;
+    if (code == ERROR_OK && (strcmp(outcome, "finish") == 0 || strcmp(outcome, "fail") == 0))
+        log_event("job_ended", "job", task->id, "trace_id", trace_id(task), "outcome",
+                  fenced ? "too late" : outcome, "error", error, NULL);
+    if (strcmp(outcome, "again") == 0 || strcmp(outcome, "reset") == 0 || strcmp(outcome, "host") == 0)
+        log_event("task_again", "task", task->member, "trace_id", trace_id(task), "outcome", outcome, "error",
+                  error, NULL);
+    if (strcmp(outcome, "again") == 0)
+        *pause_ms = WORKER_RETRY_MS;
+    if (code != ERROR_OK)
+        log_event("not_reported", "task", task->member, "reason", e->message, NULL);
     return code;
 }
 
-void *slot_run(void *user)
+static int report(struct slot *slot)
 {
-    struct slot *slot = user;
     struct error e;
-    struct queue_task task = {0};
-    bool found = false, silent = false;
-    int idle = 0;
-    process_start(&slot->child, slot->supervisor->options,
-                  &slot->supervisor->stopping); /* ready before its first task */
-    while (!worker_leaving(slot->supervisor) || found) {
-        if (found && resting(slot)) {
-            give_back(slot, &task);
-            queue_task_release(&task);
-            found = false;
-        } else if (found) {
-            found = work(slot, &task);
-        } else if (resting(slot)) {
-            worker_sleep_ms(WORKER_TICK_MS);
-        } else {
-            enum error_code code = find_task(slot, &idle, &task, &found, &e);
-            if (code != ERROR_OK) {
-                if (!silent)
-                    log_event("redis_unavailable", "reason", e.message, NULL);
-                worker_sleep_ms(WORKER_RETRY_MS);
-            }
-            silent = code != ERROR_OK;
-        }
+    struct queue_task next = {0};
+    enum error_code code = ERROR_OK;
+    int pause_ms = 0;
+    switch (slot->what) {
+    case SLOT_REPORT_ANSWER: code = report_answer(slot, &next, &pause_ms, &e); break;
+    case SLOT_REPORT_DEATH: code = report_death(slot, &e); break;
+    case SLOT_REPORT_BACK: code = queue_release(slot->queue, &slot->task, &e); break;
     }
-    process_end(&slot->child, true);
-    atomic_store(&slot->ended, true);
-    return NULL;
+    if (again(slot, code))
+        return WORKER_RETRY_MS;
+    let_go(slot, &next);
+    return pause_ms;
+}
+
+int slot_step(struct slot *slot)
+{
+    switch (slot->phase) {
+    case SLOT_FREE: return look_for_task(slot);
+    case SLOT_GIVEN: return take_up(slot);
+    case SLOT_SENDING: return give_to_child(slot);
+    case SLOT_WORKING: return watch_child(slot);
+    case SLOT_REPORTING: return report(slot);
+    }
+    return 0;
 }

@@ -33,12 +33,9 @@ bool worker_leaving(const struct supervisor *supervisor)
     return atomic_load(&supervisor->stopping);
 }
 
-static long leaving_ms(const struct supervisor *supervisor)
+static long long leaving_ms(const struct supervisor *supervisor)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (now.tv_sec - supervisor->stop_at.tv_sec) * 1000 +
-           (now.tv_nsec - supervisor->stop_at.tv_nsec) / 1000000;
+    return supervisor->hands->now_ms(supervisor) - supervisor->stop_ms;
 }
 
 bool worker_must_leave(const struct supervisor *supervisor)
@@ -87,6 +84,29 @@ static void beat(struct supervisor *supervisor, struct queue *queue)
     free(leases);
 }
 
+static bool beats(int tick)
+{
+    return tick % (BEAT_MS / WORKER_TICK_MS) == 0;
+}
+
+static bool reaps(int tick)
+{
+    return tick % (REAP_MS / WORKER_TICK_MS) == REAP_TICK;
+}
+
+int worker_tick(struct supervisor *supervisor, struct queue *queue, int tick, struct error *e)
+{
+    int ticks = 1;
+    e->code = ERROR_OK;
+    if (beats(tick))
+        beat(supervisor, queue);
+    if (reaps(tick))
+        e->code = queue_reap(queue, e);
+    while (!beats(tick + ticks) && !reaps(tick + ticks))
+        ticks++;
+    return ticks;
+}
+
 static void *run_beat(void *user)
 {
     struct supervisor *supervisor = user;
@@ -94,14 +114,30 @@ static void *run_beat(void *user)
     struct error e;
     if (queue_create(supervisor->options->redis, &queue, &e) != ERROR_OK)
         return NULL;
-    for (int tick = 0; !atomic_load(&supervisor->stopped); tick++) {
-        if (tick % (BEAT_MS / WORKER_TICK_MS) == 0)
-            beat(supervisor, queue);
-        if (tick % (REAP_MS / WORKER_TICK_MS) == REAP_TICK && queue_reap(queue, &e) != ERROR_OK)
+    for (int tick = 0; !atomic_load(&supervisor->stopped);) {
+        int next = tick + worker_tick(supervisor, queue, tick, &e);
+        if (e.code != ERROR_OK)
             worker_sleep_ms(WORKER_RETRY_MS);
-        worker_sleep_ms(WORKER_TICK_MS);
+        for (; tick < next && !atomic_load(&supervisor->stopped); tick++)
+            worker_sleep_ms(WORKER_TICK_MS);
     }
     queue_destroy(queue);
+    return NULL;
+}
+
+/* a slot's thread, until the worker leaves */
+static void *run_slot(void *user)
+{
+    struct slot *slot = user;
+    struct supervisor *supervisor = slot->supervisor;
+    supervisor->hands->ready(slot); /* before its first task */
+    while (!worker_leaving(supervisor) || slot->phase != SLOT_FREE) {
+        int pause_ms = slot_step(slot);
+        if (pause_ms)
+            worker_sleep_ms(pause_ms);
+    }
+    supervisor->hands->end(slot);
+    atomic_store(&slot->ended, true);
     return NULL;
 }
 
@@ -122,10 +158,7 @@ static enum error_code prepare(struct supervisor *supervisor, struct error *e)
     TRY(store_create(supervisor->options->store, &store, &supervisor->store, e));
     supervisor->slots = mem_zalloc((size_t)supervisor->options->threads, sizeof *supervisor->slots);
     for (int i = 0; i < supervisor->options->threads; i++) {
-        supervisor->slots[i] = (struct slot){.supervisor = supervisor, .index = i};
-        process_init(&supervisor->slots[i].child);
-        pthread_mutex_init(&supervisor->slots[i].lock, NULL);
-        supervisor->slots[i].store = supervisor->store;
+        slot_init(&supervisor->slots[i], supervisor, i);
         enum error_code code = queue_create(supervisor->options->redis, &supervisor->slots[i].queue, e);
         if (code != ERROR_OK)
             return code;
@@ -143,7 +176,6 @@ static bool join_slots(struct supervisor *supervisor)
             worker_sleep_ms(LEAVE_TICK_MS);
         if (atomic_load(&slot->ended)) {
             pthread_join(slot->thread, NULL);
-            queue_destroy(slot->queue);
             continue;
         }
         process_kill(&slot->child);
@@ -154,7 +186,7 @@ static bool join_slots(struct supervisor *supervisor)
 
 int worker_run(const struct worker_options *worker_options, const struct tasks_table *table)
 {
-    struct supervisor supervisor = {.options = worker_options, .table = table};
+    struct supervisor supervisor = {.options = worker_options, .table = table, .hands = &worker_hands};
     struct error e;
     sigset_t ends;
     pthread_t beater;
@@ -171,10 +203,10 @@ int worker_run(const struct worker_options *worker_options, const struct tasks_t
     pthread_sigmask(SIG_BLOCK, &ends, NULL);
     BASE_CHECK(pthread_create(&beater, NULL, run_beat, &supervisor) == 0);
     for (int i = 0; i < worker_options->threads; i++)
-        BASE_CHECK(pthread_create(&supervisor.slots[i].thread, NULL, slot_run, &supervisor.slots[i]) == 0);
+        BASE_CHECK(pthread_create(&supervisor.slots[i].thread, NULL, run_slot, &supervisor.slots[i]) == 0);
     log_event("worker_started", "worker", supervisor.name, "build", table->build, NULL);
     sigwait(&ends, &got);
-    clock_gettime(CLOCK_MONOTONIC, &supervisor.stop_at);
+    supervisor.stop_ms = supervisor.hands->now_ms(&supervisor);
     atomic_store(&supervisor.stopping, true);
     if (!join_slots(&supervisor)) { /* Redis hangs in the middle of a call: leases will run out */
         log_event("worker_stopped", "worker", supervisor.name, "reason",
@@ -183,6 +215,8 @@ int worker_run(const struct worker_options *worker_options, const struct tasks_t
     }
     atomic_store(&supervisor.stopped, true);
     pthread_join(beater, NULL);
+    for (int i = 0; i < worker_options->threads; i++)
+        slot_release(&supervisor.slots[i]);
     free(supervisor.slots);
     store_destroy(supervisor.store);
     log_event("worker_stopped", "worker", supervisor.name, NULL);

@@ -313,8 +313,8 @@ static void check_bytes(struct scan *scan)
     static const char bytecode[] = {'M', 'L', (char)0xef, 'R'};
     if (scan->size >= 4 && memcmp(scan->text, bytecode, 4) == 0)
         scan_fail(scan, ERROR_UNSUPPORTED_MODULE, 0,
-                  "this is MLIR bytecode; send the module as text (print it with "
-                  "str(module), or mlir-opt without --emit-bytecode)");
+                  "this is MLIR bytecode; send the module as text: python3 -m toast.text FILE > module.mlir "
+                  "(clients/python), str(module), or mlir-opt without --emit-bytecode");
     const char *nul = memchr(scan->text, 0, scan->size);
     if (nul)
         scan_fail(scan, ERROR_INVALID_MODULE, (uint32_t)(nul - scan->text), "a NUL byte: this is not text");

@@ -4,6 +4,7 @@
 #include "server/resources/what_if.h"
 
 #include "api/what_if.h"
+#include "base/host.h"
 #include "base/log.h"
 #include "queue/images.h"
 #include "server/resources/shares.h"
@@ -15,6 +16,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -146,6 +148,20 @@ static void child_release(struct child *child)
         close(child->alive);
 }
 
+static size_t memory_of(const struct child *child)
+{
+    return CHILD_MEMORY + CHILD_MEMORY_PER_BYTE * child->module_size;
+}
+
+/* the child's descriptors out of the way of those that it will have; false: there are none left */
+static bool move_aside(const struct child *child, int moved[WHAT_IF_DESCRIPTORS])
+{
+    bool good = true;
+    for (int i = WHAT_IF_REQUEST; i < WHAT_IF_DESCRIPTORS; i++)
+        good &= (moved[i] = fcntl(child->fd[i], F_DUPFD_CLOEXEC, ASIDE_FD)) >= 0;
+    return good;
+}
+
 static int spawn(struct child *child, const char *module, pid_t *pid)
 {
     char name[] = "toast-server", mode[] = "--what-if", memory[32], digest[STORE_DIGEST_SIZE];
@@ -156,7 +172,7 @@ static int spawn(struct child *child, const char *module, pid_t *pid)
     posix_spawnattr_t attributes;
     sigset_t none, all;
     int moved[WHAT_IF_DESCRIPTORS];
-    snprintf(memory, sizeof memory, "%zu", CHILD_MEMORY + CHILD_MEMORY_PER_BYTE * child->module_size);
+    snprintf(memory, sizeof memory, "%zu", memory_of(child));
     snprintf(digest, sizeof digest, "%s", module);
     sigemptyset(&none);
     sigfillset(&all);
@@ -167,12 +183,11 @@ static int spawn(struct child *child, const char *module, pid_t *pid)
     posix_spawnattr_setpgroup(&attributes, 0); /* killed together with its reader */
     posix_spawnattr_setflags(&attributes,
                              POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-    /* first out of the way, then into place */
-    for (int i = WHAT_IF_REQUEST; i < WHAT_IF_DESCRIPTORS; i++) {
-        moved[i] = fcntl(child->fd[i], F_DUPFD_CLOEXEC, ASIDE_FD);
-        posix_spawn_file_actions_adddup2(&actions, moved[i], i);
-    }
-    int failed = posix_spawn(pid, "/proc/self/exe", &actions, &attributes, argv, environment);
+    int failed = move_aside(child, moved) ? 0 : EMFILE;
+    for (int i = WHAT_IF_REQUEST; !failed && i < WHAT_IF_DESCRIPTORS; i++)
+        failed = posix_spawn_file_actions_adddup2(&actions, moved[i], i);
+    if (!failed)
+        failed = posix_spawn(pid, "/proc/self/exe", &actions, &attributes, argv, environment);
     for (int i = WHAT_IF_REQUEST; i < WHAT_IF_DESCRIPTORS; i++)
         if (moved[i] >= 0)
             close(moved[i]);
@@ -183,19 +198,32 @@ static int spawn(struct child *child, const char *module, pid_t *pid)
     return failed;
 }
 
-/* waits for the child's end; false: it took too long and was killed */
-static bool wait_for(const struct child *child, pid_t pid, int *status)
+static long long now_us(void)
+{
+    struct timespec when;
+    clock_gettime(CLOCK_MONOTONIC, &when);
+    return when.tv_sec * 1000000LL + when.tv_nsec / 1000;
+}
+
+/* waits for the child's end; one that takes too long is killed */
+static void wait_for(const struct child *child, pid_t pid, struct what_if_end *end)
 {
     struct pollfd pollfd = {child->alive, POLLIN, 0};
-    int n;
-    do
-        n = poll(&pollfd, 1, RUN_S * 1000);
-    while (n < 0 && errno == EINTR);
-    if (n == 0)
+    struct rusage usage = {0};
+    long long until_us = now_us() + RUN_S * 1000000LL, left_us;
+    int n = 0;
+    while (n <= 0 && (left_us = until_us - now_us()) > 0) {
+        n = poll(&pollfd, 1, (int)(left_us / 1000) + 1);
+        if (n < 0 && errno != EINTR) /* the kernel has no memory for the call */
+            nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    }
+    end->late = n <= 0;
+    if (end->late)
         kill(-pid, SIGKILL);
-    while (waitpid(pid, status, 0) < 0 && errno == EINTR)
+    while (wait4(pid, &end->status, 0, &usage) < 0 && errno == EINTR)
         ;
-    return n != 0;
+    end->cpu_s = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+                 (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
 static char *read_all(int fd, size_t skip, size_t *size)
@@ -219,17 +247,13 @@ static char *read_all(int fd, size_t skip, size_t *size)
     return out;
 }
 
-static enum error_code read_answer(const struct child *child, int status, char **json, struct error *e)
+static enum error_code read_answer(const struct child *child, const struct what_if_end *end, char **json,
+                                   struct error *e)
 {
     struct what_if_answer what_if_answer;
     size_t size;
-    int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-    if (signal == SIGKILL)
-        return error_set(e, ERROR_UNAVAILABLE, "pricing was ended from outside; try again");
-    if (signal || WEXITSTATUS(status) != 0)
-        return error_set(e, ERROR_RESOURCE,
-                         "pricing this module ended by %s %d: it takes more memory than there is for it",
-                         signal ? "signal" : "status", signal ? signal : WEXITSTATUS(status));
+    if (end->late || !WIFEXITED(end->status) || WEXITSTATUS(end->status) != 0)
+        return what_if_judge(end, RUN_S, e);
     if (pread(child->fd[WHAT_IF_ANSWER], &what_if_answer, sizeof what_if_answer, 0) !=
             (ssize_t)sizeof what_if_answer ||
         what_if_answer.magic != WHAT_IF_MAGIC)
@@ -266,9 +290,10 @@ static enum error_code run_child(struct what_if_pool *what_if_pool, struct work 
                                  bool *no_image, struct error *e)
 {
     struct child child;
-    int status = 0;
     pid_t pid = 0;
     enum error_code code = prepare(what_if_pool->server, work, reread, &child, e);
+    struct what_if_end end = {.memory_bytes = memory_of(&child)};
+    int64_t oom_kills = host_oom_kills();
     if (code == ERROR_OK && spawn(&child, work->module, &pid) != 0)
         code = error_set(e, ERROR_UNAVAILABLE, "no process could be started for this");
     if (code == ERROR_OK) {
@@ -278,14 +303,15 @@ static enum error_code run_child(struct what_if_pool *what_if_pool, struct work 
         pthread_mutex_unlock(&what_if_pool->lock);
         if (ended)
             kill(-pid, SIGKILL);
-        bool in_time = wait_for(&child, pid, &status);
+        wait_for(&child, pid, &end);
+        end.oom_killed = host_oom_kills() > oom_kills;
         pthread_mutex_lock(&what_if_pool->lock);
         work->child = 0;
         pthread_mutex_unlock(&what_if_pool->lock);
-        *no_image = in_time && WIFEXITED(status) && WEXITSTATUS(status) == WHAT_IF_NO_IMAGE;
-        code = in_time ? read_answer(&child, status, &work->result->json, e)
-                       : error_set(e, ERROR_RESOURCE, "pricing this module takes more than %d s", RUN_S);
-        keep_image(what_if_pool->server, &child, work);
+        *no_image = WIFEXITED(end.status) && WEXITSTATUS(end.status) == WHAT_IF_NO_IMAGE;
+        code = read_answer(&child, &end, &work->result->json, e);
+        if (WIFEXITED(end.status) && WEXITSTATUS(end.status) == 0) /* else the image may be a part of one */
+            keep_image(what_if_pool->server, &child, work);
     }
     child_release(&child);
     return code;
@@ -317,13 +343,6 @@ static void finish(struct work *work)
     exchange->errand->what_if = work->result;
     work_free(work);
     exchange_resume(exchange);
-}
-
-static long long now_us(void)
-{
-    struct timespec when;
-    clock_gettime(CLOCK_MONOTONIC, &when);
-    return when.tv_sec * 1000000LL + when.tv_nsec / 1000;
 }
 
 /* under the lock: the oldest work of the tenant whose turn it is; NULL: none waits */

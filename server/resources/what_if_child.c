@@ -5,6 +5,7 @@
 #include "api/what_if.h"
 #include "base/confine.h"
 #include "base/hash.h"
+#include "base/memory.h"
 #include "base/sanitizer.h"
 #include "ir/read.h"
 #include "server/resources/what_if_child.h"
@@ -68,7 +69,7 @@ static enum error_code price(bool is_image, const char *digest, char **json, str
     int file = -1;
     if (!map_fd(WHAT_IF_REQUEST, &request, &request_size) || !map_fd(WHAT_IF_PLAN, &plan, &plan_size) ||
         !map_fd(WHAT_IF_MODULE, &module, &module_size))
-        return error_set(e, ERROR_RESOURCE, "no memory for this request");
+        return error_set(e, ERROR_HOST, "there is no memory to map this request: try again");
     enum error_code code =
         is_image ? ERROR_OK : ir_read_file(module ? module : "", module_size, NULL, &file, e);
     confine();
@@ -80,7 +81,7 @@ static enum error_code price(bool is_image, const char *digest, char **json, str
     if (code == ERROR_OK && !is_image)
         code = ir_read_map(file, &image, e);
     if (code == ERROR_OK && !is_image && !write_all(WHAT_IF_IMAGE, image.image, image.image_size))
-        code = error_set(e, ERROR_RESOURCE, "no memory for the module's image");
+        code = error_set(e, ERROR_HOST, "there is no memory for the module's image: try again");
     return code == ERROR_OK ? api_what_if_run(what_if, &image, json, e) : code;
 }
 
@@ -89,6 +90,11 @@ static void limit(int resource, rlim_t value)
     struct rlimit rlimit = {value, value};
     if (setrlimit(resource, &rlimit) != 0)
         _exit(WHAT_IF_BROKEN);
+}
+
+static void exhausted(size_t bytes)
+{
+    _exit(WHAT_IF_MEMORY);
 }
 
 int what_if_child(int argc, char **argv)
@@ -107,6 +113,7 @@ int what_if_child(int argc, char **argv)
     close_range(WHAT_IF_DESCRIPTORS, ~0u, 0);
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     limit(RLIMIT_CORE, 0);
+    mem_on_exhaustion(exhausted);
     if (!SANITIZED)
         limit(RLIMIT_AS, strtoull(argv[3], NULL, 10));
     answer.error.code = price(strcmp(argv[2], "image") == 0, argv[4], &json, &answer.error);

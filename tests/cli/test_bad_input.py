@@ -24,7 +24,7 @@ CASES = [
     ('value defined twice', mlp.replace('%2 = stablehlo', '%0 = stablehlo'), MESH, 6, [':5:']),
     ('unknown callee', mlp.replace('call @relu', 'call @gelu'), MESH, 6, ['gelu', ':4:']),
     ('wrong shape', mlp.replace('-> tensor<256x64xf32>\n    %1', '-> tensor<256x65xf32>\n    %1'), MESH, 6, [':']),
-    ('no main', mlp.replace('@main', '@step'), MESH, 6, ['@main']),
+    ('no main', mlp.replace('public @main', 'private @step'), MESH, 6, ['@main']),
     ('unterminated string', mlp.replace('"result"', '"result'), MESH, 6, [':2:']),
     ('10 MB identifier', mlp.replace('%arg0', '%' + 'a' * 10_000_000, 1), MESH, 6, []),
     ('nesting of 100,000', 'func.func @main() {\n' + '"a.b"() ({\n' * 100_000, MESH, 6, ['nest']),

@@ -1,7 +1,8 @@
 """What the clients' tests share: the right Python, eight CPU devices, the package of this tree, comparisons.
 
 enter(WHICH) runs the calling script again with the Python of one list of wheels: "truth" (the newest JAX), "oldest" (0.4.38),
-"models" (flax, optax, equinox, haiku); $TOAST_PYTHON, $TOAST_OLDEST_PYTHON and $TOAST_MODELS_PYTHON name ready ones.
+"models" (flax, optax, equinox, haiku), "torch" (torch_xla); $TOAST_PYTHON, $TOAST_OLDEST_PYTHON, $TOAST_MODELS_PYTHON and
+$TOAST_TORCH_PYTHON name ready ones. That of torch takes 8 GB, so it is not made here: without one its test is skipped (status 77).
 """
 import os
 import subprocess
@@ -10,13 +11,19 @@ import sys
 SOURCE = os.environ.get("TOAST_SOURCE") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BIN = os.environ.get("TOAST_BIN") or os.path.join(SOURCE, "build", "release", "bin")
 VENVS = {"truth": ("TOAST_PYTHON", ".venv"), "oldest": ("TOAST_OLDEST_PYTHON", ".venv-oldest"),
-         "models": ("TOAST_MODELS_PYTHON", ".venv-models")}
+         "models": ("TOAST_MODELS_PYTHON", ".venv-models"), "torch": ("TOAST_TORCH_PYTHON", ".venv-torch")}
 
 
 def python_of(which):
     variable, folder = VENVS[which]
     if os.environ.get(variable):
         return os.environ[variable]
+    if which == "torch":
+        ready = os.path.join(SOURCE, folder, "bin", "python")
+        if not os.path.exists(ready):
+            print(f"skipped: no {folder} and no ${variable} (scripts/requirements-torch.txt says how to make one)")
+            sys.exit(77)
+        return ready
     environment = dict(os.environ) if which == "truth" else dict(os.environ, TOAST_VENV=os.path.join(SOURCE, folder))
     return subprocess.run([os.path.join(SOURCE, "scripts", "truth-venv"),
                            os.path.join(SOURCE, "scripts", f"requirements-{which}.txt")], check=True, env=environment,

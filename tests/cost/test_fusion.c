@@ -5,6 +5,7 @@
 #include "subject.h"
 #include "toy.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -134,6 +135,35 @@ static void rows_stay_in_the_kernel(void **state)
         "    return %y : tensor<1024x1024xf32>\n}\n";
     expect(text, COST_FUSE_BYTES, 4096, 4 * MIB + 4096 + 8 * MIB + 4096);
     expect(text, COST_FUSE_BYTES | COST_FUSE_ROWS, 0, 8 * MIB);
+}
+
+/* exp(x - max(x)) and another kernel of x - max(x): where a row pads badly, as 1,100 to 2,048, that is
+ * stored; 1,536 do not */
+static void badly_padded_rows_are_stored(void **state)
+{
+    for (int bad = 0; bad < 2; bad++) {
+        const int row = bad ? 1100 : 1536;
+        const int64_t bytes = INT64_C(4) * 1024 * row;
+        char text[2048];
+        snprintf(
+            text, sizeof text,
+            "func.func @main(%%x: tensor<1024x%1$dxf32>) -> (tensor<1024x%1$dxf32>, tensor<1024x%1$dxf32>) "
+            "{\n"
+            "    %%least = stablehlo.constant dense<0xFF800000> : tensor<f32>\n"
+            "    %%m = stablehlo.reduce(%%x init: %%least) applies stablehlo.maximum across dimensions = [1] "
+            ": "
+            "(tensor<1024x%1$dxf32>, tensor<f32>) -> tensor<1024xf32>\n"
+            "    %%b = stablehlo.broadcast_in_dim %%m, dims = [0] : (tensor<1024xf32>) -> "
+            "tensor<1024x%1$dxf32>\n"
+            "    %%y = stablehlo.subtract %%x, %%b : tensor<1024x%1$dxf32>\n"
+            "    %%0 = stablehlo.exponential %%y : tensor<1024x%1$dxf32>\n"
+            "    %%1 = stablehlo.negate %%y : tensor<1024x%1$dxf32>\n"
+            "    return %%0, %%1 : tensor<1024x%1$dxf32>, tensor<1024x%1$dxf32>\n}\n",
+            row);
+        expect(text, COST_FUSE_BYTES | COST_FUSE_ROWS, 0, 4 * bytes);
+        expect(text, COST_FUSE_BYTES | COST_FUSE_ROWS | COST_FUSE_PADDED, bad ? bytes : 0,
+               (bad ? 6 : 4) * bytes);
+    }
 }
 
 /* a + b and a x b read the same: with two results of one kernel both arrays are read once */
@@ -316,6 +346,7 @@ int main(void)
         cmocka_unit_test(small_values_are_not_launched_for),
         cmocka_unit_test(gathers_take_their_producers_in),
         cmocka_unit_test(rows_stay_in_the_kernel),
+        cmocka_unit_test(badly_padded_rows_are_stored),
         cmocka_unit_test(siblings_read_once),
         cmocka_unit_test(bf16_is_kept_wide_without_its_arithmetic),
         cmocka_unit_test(turned_arguments_are_copied),

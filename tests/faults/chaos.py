@@ -1,10 +1,9 @@
-"""Many small jobs under kill -9 of workers, their children, readers, the server and Redis.
+"""Many small jobs and prices while processes are killed and stopped, picked from the service's live process tree (tree.py).
 
-The schedule (whom, when, how long away) is a function of the seed alone; which instruction of which process it hits is not.
-What must hold does not depend on that."""
+The schedule (what is done to which kind, and when) is a function of the seed alone; which instruction of which process it hits
+is not. What must hold does not depend on that."""
 import collections
 import os
-import pathlib
 import random
 import signal
 import threading
@@ -12,161 +11,137 @@ import time
 
 import faults
 import harness
+import load
+import tree
+from keeper import Keeper
 
-VICTIMS = ("worker", "worker", "child", "child", "reader", "reader", "reader", "server", "redis")
-
-
-def schedule(seed):
-    """yields (seconds to wait, victim, seconds until it is started again, which of several)"""
-    r = random.Random(seed)
-    while True:
-        yield r.uniform(0.3, 3.0), r.choice(VICTIMS), r.choice([0.0, 0.0, r.uniform(0, 2.0)]), r.random()
-
-
-def children(pid):
-    """processes whose parent is pid"""
-    found = []
-    for status in pathlib.Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = status.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        if int(fields[1]) == pid and fields[0] != "Z":
-            found.append(int(status.parent.name))
-    return sorted(found)
+ACTS = ("kill", "stop")
+SEEN_S = 4.0                                                                       # how long a kind is waited for
+LIFE_S = {"reader": 0.04, "price_reader": 0.04, "what_if": 0.02, "child": 0.2}     # how far into its life one is hit, at most
+OUTAGE = ("redis", "server")                                                       # everything waits for these
 
 
-def family(pid, name=""):
-    """pid's descendants of this name, nearest first; all of them without one"""
-    found, next_ones = [], [pid]
-    while next_ones:
-        next_ones = [child for parent in next_ones for child in children(parent)]
-        found += next_ones
-    return [child for child in found if not name or command(child) == name]
+class Striker:
+    """a thread that kills (SIGKILL) and stops (SIGSTOP, then SIGCONT) what it finds in the tree; counts by kind and act"""
 
-
-def command(pid):
-    """name of the program that the process runs; "" when it is gone"""
-    try:
-        return pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
-    except OSError:
-        return ""
-
-
-class Killer:
-    """a thread that follows the schedule until stopped; counts what it killed"""
-
-    def __init__(self, service, seed, threads=1):
-        self.service, self.seed, self.threads = service, seed, threads
-        self.kills = collections.Counter()
+    def __init__(self, root, seed, least=0, pause_s=0.3, kinds=tree.KINDS):
+        self.root, self.random, self.least, self.pause_s = root, random.Random(seed), least, pause_s
+        self.kinds = kinds
+        self.done = collections.Counter()
+        self.others = set()   # kinds seen that nobody knows
         self.stop = threading.Event()
+        self.stopped = []     # (when to continue, handle)
         self.problem = None
         self.thread = threading.Thread(target=self.run, daemon=True)
         self.thread.start()
 
+    def lacking(self):
+        """(kind, act) that were done fewer times than wanted"""
+        return [(kind, act) for kind in self.kinds for act in ACTS if self.done[kind, act] < self.least]
+
     def run(self):
         try:
-            for pause, victim, away, which in schedule(self.seed):
-                if self.stop.wait(pause):
-                    return
-                self.strike(victim, away, which)
-        except Exception as problem:   # shown by finish(); a killer that died quietly would make the test a lie
+            while not self.wait(self.random.uniform(0, 2 * self.pause_s)):
+                wanted = self.lacking() or [(kind, act) for kind in self.kinds for act in ACTS]
+                kind, act = self.random.choice(wanted)
+                self.strike(kind, act, self.random.random(), self.random.random())
+                if kind in OUTAGE:   # so that something goes on between two outages
+                    self.wait(1.0)
+        except Exception as problem:   # shown by finish(); a striker that died quietly would make the test a lie
             self.problem = problem
+        finally:
+            self.continue_stopped(time.monotonic() + 1e9)
 
-    def strike(self, victim, away, which):
-        service = self.service
-        if victim == "child":
-            worker = service.workers[int(which * len(service.workers))]
-            slots = [pid for pid in children(worker.pid) if command(pid) == "toast-worker"]
-            if not slots:
-                return
-            os.kill(slots[int(which * 1000) % len(slots)], signal.SIGKILL)
-        elif victim == "reader":   # it lives for a tenth of a second: the next one that is seen
-            worker, until, found = service.workers[int(which * len(service.workers))], time.monotonic() + 2, []
-            while not found and time.monotonic() < until and not self.stop.is_set():
-                found = [pid for child in [worker.pid, *children(worker.pid)] for pid in children(child)
-                         if command(pid) == "toast-read"]
-            if not found:
-                return
-            try:
-                os.kill(found[0], signal.SIGKILL)
-            except ProcessLookupError:
-                return
-        elif victim == "worker":
-            at = int(which * len(service.workers))
-            worker = service.workers[at]
-            worker.kill()
-            worker.wait()
-            self.stop.wait(away)
-            service.workers.pop(at)
-            service.start_worker(self.threads)
-        else:
-            process = getattr(service, victim)
-            process.kill()
-            process.wait()
-            self.stop.wait(away)
-            getattr(service, "start_" + victim)()
-        self.kills[victim] += 1
+    def wait(self, seconds):
+        """continues meanwhile what was stopped for long enough; -> whether all is over"""
+        until = time.monotonic() + seconds
+        while not self.stop.is_set():
+            self.continue_stopped(time.monotonic())
+            if (left := until - time.monotonic()) <= 0:
+                return False
+            self.stop.wait(min(left, 0.02))
+        return True
+
+    def continue_stopped(self, now):
+        for entry in [entry for entry in self.stopped if entry[0] <= now]:
+            self.stopped.remove(entry)
+            entry[1].send(signal.SIGCONT)
+            entry[1].close()
+
+    def find(self, kind, which):
+        """a process of this kind that is there, or comes within SEEN_S, and is not stopped already; None"""
+        until = time.monotonic() + SEEN_S
+        held = {handle.pid for _, handle in self.stopped}
+        while time.monotonic() < until and not self.stop.is_set():
+            found = tree.look(self.root)
+            self.others |= found.keys() - set(tree.KINDS) - {"starting", "redis_child"}
+            if pids := [pid for pid in found.get(kind, []) if pid not in held]:
+                return pids[int(which * len(pids))]
+            self.continue_stopped(time.monotonic())
+            time.sleep(0.002)
+        return None
+
+    def strike(self, kind, act, which, when):
+        pid = self.find(kind, which)
+        handle = tree.Handle.open(pid) if pid else None
+        if not handle:
+            return
+        time.sleep(max(0.0, 1.5 * when - 0.5) * LIFE_S.get(kind, 0))   # one in three at once
+        again = [found for found, pids in tree.look(self.root).items() if pid in pids]
+        if again != [kind] or not handle.send(signal.SIGKILL if act == "kill" else signal.SIGSTOP):
+            handle.close()
+            return
+        self.done[kind, act] += 1
+        if act == "kill":
+            handle.close()
+        else:   # mostly for a moment; sometimes for longer than a lease lasts
+            seconds = 11.5 if kind in ("worker", "child") and which > 0.9 else 0.05 + 1.2 * which * which
+            self.stopped.append((time.monotonic() + seconds, handle))
 
     def finish(self):
         self.stop.set()
         self.thread.join(60)
         if self.problem:
             raise self.problem
+        assert not self.others, f"processes of kinds that nobody knows: {self.others}"
 
 
-def run(jobs, seed, workers=2, distinct=None, rollouts=64, window=64, stuck_s=120, say=lambda text: None, least_kills=0):
-    """at least so many jobs and kills -> figures: kills by kind, and what must be zero (lost, stuck, differing, violations ..)"""
-    distinct = min(jobs, distinct or jobs)
-    say(f"{distinct} reference answers by toast plan")
-    expected = faults.references(range(distinct), rollouts)
+def run(jobs, seed, workers=2, distinct=None, rollouts=64, window=64, stuck_s=180, say=lambda text: None, least=0, pause_s=0.15,
+        seconds=None, expected=None):
+    """at least so many jobs, and each kind killed and stopped at least so many times, or as many as `seconds` let -> figures:
+    strikes by kind and act, and what must be zero (lost, stuck, differing, violations ..)"""
+    if expected is None:
+        expected = faults.references(range(min(jobs, distinct or jobs)), rollouts)
     service = harness.Service(workers=workers)
-    bad = collections.Counter(lost=0, stuck=0, not_succeeded=0, differing=0)
+    parts = []
     try:
-        killer = Killer(service, seed)
-        began, acknowledged, open_jobs = time.monotonic(), [], collections.deque()
-
-        def settle():
-            number, job = open_jobs.popleft()
-            try:
-                body = faults.wait(service, job, stuck_s)
-            except AssertionError as problem:
-                say(str(problem))
-                bad["lost" if "lost" in str(problem) else "stuck"] += 1
-                return
-            if body["state"] != "succeeded":
-                say(f"{job} ended as {body['state']}: {body.get('error')}")
-                bad["not_succeeded"] += 1
-                return
-            if different := faults.retried(lambda: faults.differences(service, job, expected[number % distinct])):
-                say(f"{job} (request {number % distinct}): {different} differ")
-                bad["differing"] += 1
-
-        number = 0
-        while number < jobs or (sum(killer.kills.values()) < least_kills and not killer.problem):
-            job = faults.submit(service, *faults.request(number % distinct, rollouts))
-            acknowledged.append(job)
-            open_jobs.append((number, job))
-            if len(open_jobs) > window:
-                settle()
-            number += 1
-            if number % 500 == 0:
-                say(f"{number} submitted, {time.monotonic() - began:.0f} s, kills {dict(killer.kills)}, bad {dict(bad)}")
-        while open_jobs:
-            settle()
-        killer.finish()
-        seconds = time.monotonic() - began
-        faults.wait_idle(service)
-        audit = faults.check(service, acknowledged, holds=False)
-        for violation in audit["violations"][:20]:
-            say(str(violation))
-        bad["violations"] = len(audit["violations"])
-        counters = faults.counters(service)
-        bad["duplicates"] = counters["submitted"] - len(acknowledged)
-        bad["nondeterminism"] = counters.get("nondeterminism", 0)
-        return {"seed": seed, "jobs": len(acknowledged), "seconds": seconds, "kills": dict(killer.kills), "bad": dict(bad),
-                "submitted": counters["submitted"], "lease_lost": counters.get("lease_lost", 0),
-                "fenced": counters.get("fenced", 0),
-                "repeated": sum(n for name, n in counters.items() if name.endswith((":stale", ":duplicate")))}
+        prices = load.Prices(service, seed)
+        keeper = Keeper(service, seed)
+        striker = Striker(os.getpid(), seed, least, pause_s)
+        parts = [striker, prices, keeper]
+        began = time.monotonic()
+        todo = load.Jobs(service, expected, seed * 1000, rollouts, window, stuck_s, say)
+        while len(todo.acknowledged) < jobs or (striker.lacking() and not striker.problem):
+            todo.submit()
+            if seconds and time.monotonic() - began > seconds:
+                break
+            if len(todo.acknowledged) % 100 == 0:
+                say(f"{len(todo.acknowledged)} submitted, {time.monotonic() - began:.0f} s, {shown(striker)}, bad {+todo.bad}")
+        striker.finish()
+        todo.settle_all()
+        prices.finish()
+        bad = load.audit(service, todo, prices)
+        keeper.finish()
+        parts = []
+        return dict(load.figures(service, todo, prices, began), seed=seed, bad=bad, restarts=keeper.restarts,
+                    strikes={f"{kind} {act}": striker.done[kind, act] for kind in tree.KINDS for act in ACTS},
+                    not_started=keeper.failures)
     finally:
+        for part in parts:
+            part.stop.set()
+            part.thread.join(30)
         service.close()
+
+
+def shown(striker):
+    return ", ".join(f"{kind} {striker.done[kind, 'kill']}+{striker.done[kind, 'stop']}" for kind in tree.KINDS)

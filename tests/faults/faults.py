@@ -129,7 +129,7 @@ def retried(what, seconds=60):
     while True:
         try:
             return what()
-        except (OSError, ValueError, AssertionError, harness.http.client.HTTPException):
+        except (OSError, ValueError, AssertionError, subprocess.CalledProcessError, harness.http.client.HTTPException):
             if time.monotonic() > until:
                 raise
             time.sleep(0.1)
@@ -139,7 +139,7 @@ def wait_idle(service, seconds=60):
     """until no job is open: submissions whose answer was lost are jobs too"""
     until = harness.deadline(seconds)
     while True:
-        open_jobs = [int(n) for name, n in counters(service).items()
+        open_jobs = [int(n) for name, n in retried(lambda: counters(service)).items()
                      if name.startswith("jobs:") and name[5:] not in ENDED]
         if sum(open_jobs) == 0:
             return

@@ -3,6 +3,10 @@
 # timeout: 300
 """Processes that die while they hold a job, and why: what is done to them is retried and never called a limit that was not
 reached; every lost attempt is counted by its reason."""
+import concurrent.futures
+import gzip
+import http.client
+import json
 import os
 import pathlib
 import signal
@@ -12,9 +16,12 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import chaos
 import faults
 import harness
+import load
+import syscalls
+import tree
+from keeper import Keeper
 
 T2B = harness.SOURCE / "tests" / "models" / "t2b_flat.mlir.gz"   # read in a second or two
 REQUEST = {"mesh": {"axes": [{"name": "data", "size": 4}]}, "device": "a100-40", "seed": 3, "budget": {"rollouts": 16},
@@ -26,7 +33,7 @@ def strike(service, name, times, seconds=30):
     killed, until = set(), harness.deadline(seconds)
     while len(killed) < times:
         assert time.monotonic() < until, f"{name} was seen {len(killed)} times only"
-        for pid in chaos.family(service.workers[0].pid, name):
+        for pid in tree.family(service.workers[0].pid, name):
             if pid not in killed:
                 os.kill(pid, signal.SIGKILL)
                 killed.add(pid)
@@ -59,10 +66,10 @@ def test_killed_child():
     expected = faults.reference(T2B, REQUEST)
     service = harness.Service(workers=1)
     try:
-        faults.until("no child", lambda: chaos.children(service.workers[0].pid))
+        faults.until("no child", lambda: tree.children(service.workers[0].pid))
         job = faults.submit(service, T2B, REQUEST)
         faults.until("not claimed", lambda: service.redis_cli("ZCARD", "{t}:lease") == "1")
-        os.kill(chaos.children(service.workers[0].pid)[0], signal.SIGKILL)
+        os.kill(tree.children(service.workers[0].pid)[0], signal.SIGKILL)
         body = faults.wait(service, job)
         assert body["state"] == "succeeded", body
         assert not faults.differences(service, job, expected)
@@ -72,6 +79,55 @@ def test_killed_child():
         service.close()
 
 
+def test_killed_prices():
+    """a pricing child that is ended from outside is the host's fault (503), one that crashes is ours (500): never a limit of the
+    module's; its image, if it had begun one, is not kept"""
+    service = harness.Service()
+    text = gzip.decompress(T2B.read_bytes()).decode()
+    try:
+        for number, (ending, status, code) in enumerate(((signal.SIGTERM, 503, "unavailable"), (signal.SIGKILL, 503, "unavailable"),
+                                                         (signal.SIGUSR1, 503, "unavailable"), (signal.SIGSEGV, 500, "internal"),
+                                                         (signal.SIGABRT, 500, "internal"))):
+            body, headers = harness.multipart({"module": text.encode() + b"// %d\n" % number,
+                                               "request": json.dumps(load.PRICES[0]).encode()})
+            with concurrent.futures.ThreadPoolExecutor(1) as pool:
+                answer = pool.submit(service.json, "POST", "/v1/price", body, headers)
+                faults.until("no reader", lambda: tree.family(service.server.pid, "toast-read"))
+                os.kill(tree.look(os.getpid())["what_if"][0], ending)
+                got, problem = answer.result()
+            assert (got, problem["code"]) == (status, code), (ending, got, problem)
+    finally:
+        service.close()
+
+
+def test_no_descriptors_for_prices():
+    """a server out of descriptors, processes or memory says so (503); it never prices without what the child needs"""
+    for call, rates in (("open", {"server": 40}), ("fork", {"server": 8}), ("mmap", {"server": 10, "what_if": 4})):
+        preload = syscalls.Preload(3, rates, (call,))
+        service = harness.Service()
+        right = [load.price(service, number, False) for number in range(len(load.PRICES))]
+        service.server.kill()
+        service.server.wait()
+        service.environment.update(preload.environment())
+        keeper = Keeper(service, 1, away_s=0)   # it may itself not start
+        try:
+            answers, until = [], harness.deadline(60)
+            while len(answers) < 40 and time.monotonic() < until:
+                number = len(answers)
+                try:
+                    answers.append((number, *load.price(service, number, number % 2 == 0, timeout=5)))
+                except (OSError, ValueError, http.client.HTTPException):   # no thread, no descriptor for the connection
+                    time.sleep(0.05)
+            wrong = [(n, status, body) for n, status, body in answers if (status, body) != right[n % len(right)] and
+                     not (status >= 500 and body.get("code") in load.TRUE_REFUSALS)]
+            assert not wrong and len(answers) == 40, (wrong, len(answers))
+            assert any(key[1] == call for key in preload.failed()), preload.failed()
+        finally:
+            keeper.finish()
+            service.close()
+            preload.close()
+
+
 def test_sandbox():
     """every process that touches a module: no new privileges, a filter, nothing of the worker's environment, no descriptors but
     its own; passwords stand in no command line"""
@@ -79,10 +135,10 @@ def test_sandbox():
     service = harness.Service(environment={"TOAST_WORKER_TOKEN": secret})
     try:
         worker = service.start_worker()
-        child = faults.until("no child", lambda: chaos.children(worker.pid))[0]
+        child = faults.until("no child", lambda: tree.children(worker.pid))[0]
         faults.until("not confined", lambda: status(child, "Seccomp") == "2", 10)
         job = faults.submit(service, T2B, REQUEST)
-        faults.until("no reader", lambda: any(reader_is_confined(pid) for pid in chaos.family(worker.pid, "toast-read")))
+        faults.until("no reader", lambda: any(reader_is_confined(pid) for pid in tree.family(worker.pid, "toast-read")))
         assert faults.wait(service, job)["state"] == "succeeded"
         assert status(child, "NoNewPrivs") == "1"
         assert secret.encode() not in pathlib.Path(f"/proc/{child}/environ").read_bytes()
@@ -108,7 +164,7 @@ def test_password_file():
             workers = subprocess.run(["redis-cli", "-s", f"{service.folder}/redis.sock", "-a", word, "ZCARD", "{t}:workers"],
                                      capture_output=True, text=True).stdout.strip()
             assert workers == "1", workers
-            for pid in [worker.pid, *chaos.family(worker.pid)]:
+            for pid in [worker.pid, *tree.family(worker.pid)]:
                 assert word.encode() not in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
         finally:
             service.close()
@@ -143,5 +199,5 @@ def reader_is_confined(pid):
 
 
 if __name__ == "__main__":
-    harness.main([test_killed_reader, test_killed_child, test_sandbox, test_password_file,
+    harness.main([test_killed_reader, test_killed_child, test_killed_prices, test_no_descriptors_for_prices, test_sandbox, test_password_file,
                   test_private_folders])

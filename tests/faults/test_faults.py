@@ -16,7 +16,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import chaos
+import tree
 import faults
 import harness
 
@@ -46,7 +46,7 @@ def test_stopped_worker():
     service = harness.Service(workers=1)
     try:
         late = service.workers[0]
-        child = until("no child", lambda: chaos.children(late.pid))[0]
+        child = until("no child", lambda: tree.children(late.pid))[0]
         os.kill(child, signal.SIGSTOP)   # so that the first task is surely in its hands when the worker stops
         job = faults.submit(service, *faults.request(0))
         until("not claimed", lambda: service.redis_cli("ZCARD", "{t}:lease") == "1")
@@ -213,7 +213,7 @@ def test_hung_child():
     service = harness.Service()
     try:
         worker = service.start_worker(options=["--task-limit", "2"])
-        child = until("no child", lambda: chaos.children(worker.pid))[0]
+        child = until("no child", lambda: tree.children(worker.pid))[0]
         os.kill(child, signal.SIGSTOP)
         finish(service, [(0, faults.submit(service, *faults.request(0)))], expected)
         assert faults.counters(service)["tasks:read:died"] == 1

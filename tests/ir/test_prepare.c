@@ -82,6 +82,41 @@ static void expect_text(const char *text, const char *expected)
     ir_program_release(&program);
 }
 
+#define TWO_FUNCTIONS                                                                                        \
+    "func.func private @half(%a: tensor<4xf32>) -> tensor<4xf32> {\n"                                        \
+    "  %0 = stablehlo.negate %a : tensor<4xf32>\n  return %0 : tensor<4xf32>\n}\n"                           \
+    "func.func @train(%a: tensor<4xf32>) -> tensor<4xf32> {\n"                                               \
+    "  %0 = call @half(%a) : (tensor<4xf32>) -> tensor<4xf32>\n  return %0 : tensor<4xf32>\n}\n"
+
+static void a_module_without_main_has_an_entry_all_the_same(void **state)
+{
+    expect_text(TWO_FUNCTIONS, "^bb0(%0: tensor<4xf32>):\n"
+                               "    %1 = \"stablehlo.negate\"(%0) : (tensor<4xf32>) -> tensor<4xf32>\n"
+                               "    \"func.return\"(%1) : (tensor<4xf32>) -> ()\n");
+    static const char more[] = TWO_FUNCTIONS "func.func @serve(%a: tensor<2xf32>) -> tensor<2xf32> {\n"
+                                             "  return %a : tensor<2xf32>\n}\n";
+    struct ir_program read, out;
+    struct error e;
+    ASSERT_OK(ir_read(more, strlen(more), NULL, &read, &e), &e);
+    assert_int_equal(ir_prepare(&read, &out, &e), ERROR_UNSUPPORTED_MODULE);
+    assert_non_null(strstr(e.message, "(@train, @serve)"));
+    assert_int_equal(ir_prepare_entry(&read, "serf", &out, &e), ERROR_UNSUPPORTED_MODULE);
+    assert_non_null(strstr(e.message, "no function @serf; it has @train, @serve"));
+    static const struct {
+        const char *entry;
+        int64_t size;
+    } rows[] = {{"serve", 2}, {"train", 4}, {"half", 4}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ASSERT_OK(ir_prepare_entry(&read, rows[i].entry, &out, &e), &e);
+        uint32_t body = ir_region_block(&out, ir_function(&out, "main"), 0);
+        assert_int_equal(ir_type_dims(&out, ir_value_type(&out, out.blocks[body].args))[0], rows[i].size);
+        const struct ir_attr *visibility = ir_attr_find(&out, ir_function(&out, "main"), "sym_visibility");
+        assert_true(!visibility || strcmp(ir_string(&out, visibility->first), "public") == 0);
+        ir_program_release(&out);
+    }
+    ir_program_release(&read);
+}
+
 static void calls_are_inlined_and_dead_code_goes(void **state)
 {
     expect_text(
@@ -341,7 +376,7 @@ static void refusals_say_where(void **state)
         int line;
         const char *says;
     } rows[] = {
-        {"func.func @f() { return }", ERROR_UNSUPPORTED_MODULE, 1, "@main"},
+        {"func.func private @f() { return }", ERROR_UNSUPPORTED_MODULE, 1, "@main"},
         {"sdy.mesh @m = <[\"x\"=2]>\nfunc.func @main(%a: " F32 ") -> " F32
          " {\n %0 = sdy.manual_computation(%a) in_shardings=[<@m, [{\"x\"}]>] "
          "out_shardings=[<@m, [{\"x\"}]>] manual_axes={\"x\"} (%b: tensor<2xf32>) {\n sdy.return %b : "
@@ -412,6 +447,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(op_counts_are_the_prototypes),
+        cmocka_unit_test(a_module_without_main_has_an_entry_all_the_same),
         cmocka_unit_test(calls_are_inlined_and_dead_code_goes),
         cmocka_unit_test(broadcasts_and_constants_are_cloned),
         cmocka_unit_test(loops_keep_what_changes),

@@ -411,6 +411,71 @@ static void test_deadline_after_seconds(void **state)
     queue_task_release(&rollouts);
 }
 
+/* nobody writes the artifacts in the time after the deadline (a tenth of what the job was given, at least 5
+ * s): the best plan that it has shown is the answer and says so; what seconds or a cancel cut short is
+ * bounded, too */
+static void test_deadline_bounds_the_end(void **state)
+{
+    struct fixture *fixture = *state;
+    static const char *const ends[] = {"expired", "expired", "cancelled"};
+    char ids[3][QUEUE_ID_SIZE], text[32];
+    struct error e;
+    struct queue_task tasks[3], rollouts[3], others[3];
+    bool found, existed;
+    struct queue_audit audit;
+    for (int i = 0; i < 3; i++) {
+        struct queue_pair fields[] = {
+            {"request", "r"}, {"module", "m"}, {"on_deadline", "best"}, {"seconds_ms", "100"}};
+        struct queue_pair plan[] = {{"a:plan.json", "0123456789:5:application/json"}};
+        queue_new_id(ids[i]);
+        struct queue_submission submission = {.id = ids[i],
+                                              .tenant = "default",
+                                              .first_kind = "read",
+                                              .deadline_ms = 300,
+                                              .fields = fields,
+                                              .field_count = i == 1 ? 4 : 3};
+        ASSERT_OK(queue_submit(fixture->queue, &submission, &existed, &e), &e);
+        claim(fixture->queue, "w1", &tasks[i], true);
+        struct queue_step step = {.kind = "rollouts",
+                                  .tasks = 2,
+                                  .join = "merge",
+                                  .wrap = "emit",
+                                  .state = "running",
+                                  .progress = "{}",
+                                  .fields = plan,
+                                  .field_count = i == 0 ? 0 : 1};
+        ASSERT_OK(queue_commit(fixture->queue, &tasks[i], &step, "w2", &rollouts[i], &found, &e), &e);
+        claim(fixture->queue, "w3", &others[i], true); /* so that the next claim is the next job's */
+    }
+    usleep(150000);
+    ASSERT_OK(queue_reap(fixture->queue, &e), &e);
+    expect_state(fixture->queue, ids[1], "finalizing"); /* by seconds */
+    ASSERT_OK(queue_cancel(fixture->queue, ids[2], false, text, &found, &e), &e);
+    usleep(250000);
+    ASSERT_OK(queue_reap(fixture->queue, &e), &e);
+    expect_state(fixture->queue, ids[0], "finalizing");
+    ASSERT_OK(queue_audit_run(fixture->queue, NULL, 0, &audit, &e), &e);
+    assert_int_equal(audit.violations.count, 0);
+    queue_audit_release(&audit);
+    for (int second = 0; second < 6; second++) { /* all reap, as always */
+        usleep(900000);
+        ASSERT_OK(queue_reap(fixture->queue, &e), &e);
+    }
+    for (int i = 0; i < 3; i++) {
+        struct queue_fields job;
+        expect_state(fixture->queue, ids[i], ends[i]);
+        ASSERT_OK(queue_job(fixture->queue, ids[i], &job, &e), &e);
+        assert_string_equal(queue_field(&job, "stop"), i == 2 ? "cancel" : "deadline");
+        assert_int_equal(queue_field(&job, "a:plan.json")[0] != 0, i != 0);
+        if (i < 2)
+            assert_non_null(strstr(queue_field(&job, "error"), i ? "best plan by then" : "a plan was ready"));
+        queue_fields_release(&job);
+        queue_task_release(&tasks[i]);
+        queue_task_release(&rollouts[i]);
+        queue_task_release(&others[i]);
+    }
+}
+
 static void test_redis_killed(void **state)
 {
     struct fixture *fixture = *state;
@@ -498,6 +563,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_deadline, setup, teardown),
         cmocka_unit_test_setup_teardown(test_deadline_at_the_end, setup, teardown),
         cmocka_unit_test_setup_teardown(test_deadline_after_seconds, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_deadline_bounds_the_end, setup, teardown),
         cmocka_unit_test_setup_teardown(test_redis_killed, setup, teardown),
         cmocka_unit_test_setup_teardown(test_libraries, setup, teardown),
     };

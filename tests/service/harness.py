@@ -52,6 +52,8 @@ class Service:
              "--appendonly", "yes", "--appendfsync", "always", "--maxmemory", "256mb", "--maxmemory-policy", "noeviction",
              "--save", "", *self.redis_options], stdout=self.log, stderr=self.log, env=self.environment)
         for _ in range(500 * SLOW):
+            if self.redis.poll() is not None:
+                break
             probe = socket.socket(socket.AF_UNIX)
             try:
                 probe.connect(f"{self.folder}/redis.sock")

@@ -13,7 +13,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "faults"))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import chaos
+import tree
 import harness
 
 MODELS = harness.SOURCE / "tests" / "models"
@@ -196,6 +196,29 @@ def test_retry_of_the_dead():
         service.close()
 
 
+def test_requeue_of_all_dead():
+    """POST /v1/jobs:requeue starts every dead letter of the tenant again, and says which"""
+    service = harness.Service()
+    try:
+        assert service.json("POST", "/v1/jobs:requeue") == (200, {"requeued": [], "more": False})
+        jobs = []
+        for i in range(3):
+            jobs.append(submit(service, dict(SMALL, seed=100 + i))[1]["id"])
+            kill_thrice(service, jobs[-1])
+        assert service.json("POST", "/v1/jobs:requeue?state=failed")[1]["requeued"] == []
+        status, body = service.json("POST", "/v1/jobs:requeue?limit=1")
+        assert status == 200 and len(body["requeued"]) == 1 and body["more"] is True, body
+        rest = service.json("POST", "/v1/jobs:requeue")[1]
+        assert sorted(body["requeued"] + rest["requeued"]) == sorted(jobs) and rest["more"] is False, rest
+        assert all(service.json("GET", f"/v1/jobs/{job}")[1]["state"] == "queued" for job in jobs)
+        assert service.json("POST", "/v1/jobs:requeue")[1]["requeued"] == []
+        for wrong in ("state=queued", "limit=0", "limit=101", "limit=x", "all=1"):
+            assert service.json("POST", "/v1/jobs:requeue?" + wrong)[0] == 400, wrong
+        fsck(service)
+    finally:
+        service.close()
+
+
 # ---- cancel ----
 
 BIG = {"mesh": {"axes": [{"name": "data", "size": 2}, {"name": "model", "size": 2}]}, "device": "a100-40", "planner": "cfn",
@@ -207,7 +230,7 @@ def hold_at(service, worker, kind):
     module = (MODELS / "small" / "t2b.mlir").read_bytes()
     for attempt in range(20):
         job = submit(service, dict(BIG, seed=attempt + 1), module, **{"Cache-Control": "no-cache"})[1]["id"]
-        child = until("no child", lambda: chaos.children(worker.pid))[0]
+        child = until("no child", lambda: tree.children(worker.pid))[0]
         reply = ""
         while kind not in reply and not reply.startswith("succeeded"):
             reply = service.redis_cli("HMGET", "{t}:j:" + job, "state", "kind").replace("\n", " ")
@@ -253,4 +276,4 @@ def test_cancel_in_every_stage():
 
 
 if __name__ == "__main__":
-    harness.main([test_keys_of_ended_jobs, test_key_across_restarts, test_retry_of_the_dead, test_cancel_in_every_stage])
+    harness.main([test_keys_of_ended_jobs, test_key_across_restarts, test_retry_of_the_dead, test_requeue_of_all_dead, test_cancel_in_every_stage])

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -139,11 +140,39 @@ static void test_addresses(void **state)
     assert_int_equal(store_create("dir:/proc/nowhere", NULL, &store, &e), ERROR_IO);
 }
 
+/* a process out of descriptors cannot look; that is no word about the blob */
+static void test_no_descriptors(void **state)
+{
+    char folder[] = "/tmp/toast-store-XXXXXX", digest[STORE_DIGEST_SIZE];
+    struct store *store;
+    struct error e = {0};
+    struct rlimit before, few;
+    assert_non_null(mkdtemp(folder));
+    char *address = mem_printf("dir:%s", folder);
+    ASSERT_OK(store_create(address, NULL, &store, &e), &e);
+    ASSERT_OK(store_put(store, "bytes", 5, digest, &e), &e);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    int next = dup(0);
+    close(next);
+    few = (struct rlimit){.rlim_cur = (rlim_t)next, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    enum error_code kept = store_keep(store, digest, &e), put = store_put(store, "bytes", 5, digest, &e);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(kept, ERROR_HOST);
+    assert_int_equal(put, ERROR_HOST);
+    ASSERT_OK(store_keep(store, digest, &e), &e);
+    digest[0] = digest[0] == '0' ? '1' : '0';
+    assert_int_equal(store_keep(store, digest, &e), ERROR_NOT_FOUND);
+    store_destroy(store);
+    free(address);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_damage),    cmocka_unit_test(test_stream),
-        cmocka_unit_test(test_cache),      cmocka_unit_test(test_addresses),
+        cmocka_unit_test(test_no_descriptors), cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_damage),         cmocka_unit_test(test_stream),
+        cmocka_unit_test(test_cache),          cmocka_unit_test(test_addresses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

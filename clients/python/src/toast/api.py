@@ -2,42 +2,20 @@
 from __future__ import annotations
 
 import pathlib
-import re
+import tempfile
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
 
-from . import binary, exporting, names, progress as progress_of, service
-from .errors import DoesNotFitWarning, MeshError, PlanMismatch, RequestRefused, ToastError
+from . import exporting, names, progress as progress_of, requests
+from .errors import DoesNotFitWarning, MeshError, PlanMismatch, ToastError
 from .exporting import Step
 from .names import Dims
 from .plans import Plan, restore
 
 Mesh = Mapping[str, int] | jax.sharding.Mesh
-OUTPUTS = ("annotated", "plan", "report")
-
-
-def request_of(step: Step, axes: Mapping[str, int], device: str | Mapping[str, Any], dims: Mapping[int, Dims],
-               options: Mapping[str, Any]) -> dict[str, Any]:
-    """The job request (openapi.yaml, JobRequest) without the module."""
-    mesh: dict[str, Any] = {"axes": [{"name": axis, "size": size} for axis, size in axes.items()]}
-    if options.get("devices_per_host"):
-        mesh["devices_per_host"] = options["devices_per_host"]
-    request: dict[str, Any] = {"mesh": mesh, "device": device if isinstance(device, str) else dict(device),
-                               "argument_names": [step.leaves[i].name for i in step.kept],
-                               "outputs": sorted({*OUTPUTS, *options.get("outputs", ())})}
-    kept = {i: _full_rank(step, i, each) for i, each in dims.items() if i in step.kept}
-    if kept:
-        request["constraints"] = names.constraints_of(kept, step.leaves)
-    budget = {key: options[key] for key in ("rollouts", "seconds") if options.get(key) is not None}
-    if budget:
-        request["budget"] = budget
-    for key in ("memory_limit_bytes", "planner", "seed", "trip_counts", "proof"):
-        if options.get(key) is not None:
-            request[key] = options[key]
-    return request
 
 
 def _full_rank(step: Step, leaf: int, dims: Dims) -> Dims:
@@ -47,32 +25,11 @@ def _full_rank(step: Step, leaf: int, dims: Dims) -> Dims:
     return dims + [[] for _ in shape]
 
 
-_SIZES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
-
-
-def bytes_of(limit: int | str | None) -> int | None:
-    """40e9, '38GB', '36 GiB' as bytes."""
-    if limit is None or isinstance(limit, (int, float)):
-        return None if limit is None else int(limit)
-    match = re.fullmatch(r"\s*([\d.]+)\s*([kmgt]?i?)b?\s*", limit.lower())
-    if not match or match.group(2) not in _SIZES:
-        raise RequestRefused(f"memory_limit={limit!r} is no size; write bytes, or '38GB', '36GiB'")
-    return int(float(match.group(1)) * _SIZES[match.group(2)])
-
-
-def plan_files(step: Step, request: Mapping[str, Any], url: str | None, key: str | None, patience_s: float,
-               progress: progress_of.Progress) -> dict[str, bytes]:
-    with progress_of.shown(progress) as say:
-        if url:
-            return service.Client(url, key, patience_s, say).plan(step.text, request)
-        return binary.plan(step.text, request, say)
-
-
 def plan(step: Callable[..., Any], *args: Any, mesh: Mesh, device: str | Mapping[str, Any], memory_limit: int | str | None = None,
          pins: Mapping[str, Any] | None = None, url: str | None = None, key: str | None = None, patience_s: float = 60.0,
          devices: Sequence[Any] | None = None, platform: str | None = None, devices_per_host: int | None = None,
          rollouts: int | None = None, seconds: float | None = None, seed: int | None = None, planner: str | None = None,
-         trip_counts: Mapping[str, int] | None = None, proof: bool = False, outputs: Sequence[str] = (),
+         trip_counts: Mapping[str, int] | None = None, proof: bool = False, outputs: Sequence[str] = (), alternatives: int = 0,
          progress: progress_of.Progress = None) -> Plan:
     """Plans `step(*args)` on `mesh` of `device`s.
 
@@ -85,20 +42,26 @@ def plan(step: Callable[..., Any], *args: Any, mesh: Mesh, device: str | Mapping
               P.UNCONSTRAINED leaves a dimension open
     url, key  a service instead of the program on this machine; patience_s: how long it is tried while it does not answer
     devices   which of the host's devices make the mesh; default jax.devices(). platform: to lower for another one ("cuda", "tpu")
+    alternatives  how many further plans that really differ are wanted, 0 to 16: plan.alternatives
     rollouts, seconds, seed, planner, trip_counts, proof, outputs  as `toast plan` has them
     progress  None: on a terminal; True, False, or a function of a line
     """
     axes = names.axes_of(mesh)
     lowered = exporting.lower(step, args, platform)
     dims = names.pinned(pins, lowered.leaves, axes)
-    options = {"memory_limit_bytes": bytes_of(memory_limit), "devices_per_host": devices_per_host, "rollouts": rollouts,
+    options = {"memory_limit_bytes": requests.bytes_of(memory_limit), "devices_per_host": devices_per_host, "rollouts": rollouts,
                "seconds": seconds, "seed": seed, "planner": planner, "trip_counts": dict(trip_counts) if trip_counts else None,
-               "proof": proof or None, "outputs": tuple(outputs)}
-    request = request_of(lowered, axes, device, dims, options)
+               "proof": proof or None, "outputs": tuple(outputs), "alternatives": alternatives or None}
+    kept = {i: _full_rank(lowered, i, each) for i, each in dims.items() if i in lowered.kept}
+    request = requests.request_of(lowered.leaves, lowered.kept, axes, device, kept, options)
     if isinstance(mesh, jax.sharding.Mesh) and devices is not None:
         raise MeshError("mesh has devices of its own; leave devices= out")
-    files = plan_files(lowered, request, url, key, patience_s, progress)
-    out = Plan(lowered, files, axes, dims, mesh if isinstance(mesh, jax.sharding.Mesh) else devices)
+    files = requests.plan_files(lowered.text, request, url, key, patience_s, progress)
+
+    def again(count: int) -> Mapping[str, bytes]:
+        return requests.plan_files(lowered.text, {**request, "alternatives": count}, url, key, patience_s, progress)
+
+    out = Plan(lowered, files, axes, dims, mesh if isinstance(mesh, jax.sharding.Mesh) else devices, again)
     if not out.fits:
         warnings.warn(f"no plan of {lowered.name} fits into the memory limit: the one that needs least takes "
                       f"{out.peak_bytes / 1e9:.2f} GB a device. plan.report['if_nothing_fits'] says more", DoesNotFitWarning, stacklevel=2)
@@ -113,4 +76,30 @@ def load(path: str | pathlib.Path, step: Callable[..., Any], *args: Any, devices
     return restore(path, exporting.lower(step, args, platform), devices)
 
 
-__all__ = ["plan", "load", "ToastError"]
+def profile(step: Callable[..., Any], *args: Any, mesh: Mesh, device: str | Mapping[str, Any], out: str = "profile.json",
+            pins: Mapping[str, Any] | None = None, url: str | None = None, key: str | None = None, patience_s: float = 60.0,
+            platform: str | None = None, trip_counts: Mapping[str, int] | None = None, progress: progress_of.Progress = None,
+            **options: Any) -> dict[str, Any]:
+    """Times the segments of `step(*args)` on jax.devices() and returns the profile, which stands in `out`, too.
+
+        measured = toast.profile(step, params, batch, mesh={"data": 8}, device="h100")
+        plan = toast.plan(step, params, batch, mesh={"data": 8}, device={"base": "h100", "profile": measured}, planner="segments")
+
+    Arguments are plan()'s; options are toast_profile.Options' (runs=10, give_up=8.0, ..). What `out` + ".log" has is not timed again.
+    """
+    import toast_profile
+    axes = names.axes_of(mesh)
+    lowered = exporting.lower(step, args, platform)
+    given = {"planner": "baselines", "trip_counts": dict(trip_counts) if trip_counts else None, "outputs": ("segments",)}
+    pinned = names.pinned(pins, lowered.leaves, axes)
+    dims = {i: _full_rank(lowered, i, each) for i, each in pinned.items() if i in lowered.kept}
+    request = requests.request_of(lowered.leaves, lowered.kept, axes, device, dims, given)
+    files = requests.plan_files(lowered.text, request, url, key, patience_s, progress)
+    with tempfile.TemporaryDirectory() as folder, progress_of.shown(progress) as say:
+        archive = pathlib.Path(folder, "segments.tar")
+        archive.write_bytes(files["segments.tar"])
+        measured: dict[str, Any] = toast_profile.profile(archive, out, toast_profile.Options(**options), say)
+        return measured
+
+
+__all__ = ["plan", "profile", "load", "ToastError"]

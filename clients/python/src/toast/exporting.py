@@ -20,7 +20,7 @@ from jax.sharding import NamedSharding
 
 from . import gspmd
 from .errors import ArgumentsChanged, LoweringError, UnsupportedJax
-from .names import Leaf, leaves_of
+from .names import Leaf, parameter_names
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,6 +36,30 @@ class Step:
     @property
     def name(self) -> str:
         return str(self.exported.fun_name)
+
+
+def _key_text(key: Any) -> str:
+    for field in ("key", "idx", "name"):
+        if hasattr(key, field):
+            return str(getattr(key, field))
+    return str(key).strip(".[]'\"")
+
+
+def leaves_of(function: Callable[..., Any], args: Sequence[Any]) -> list[Leaf]:
+    """Every leaf of the arguments, in JAX's order."""
+    roots = parameter_names(function, len(args))
+    paths, _ = jax.tree_util.tree_flatten_with_path(tuple(args))
+    out: list[Leaf] = []
+    taken: set[str] = set()
+    for index, (path, leaf) in enumerate(paths):
+        keys = [_key_text(key) for key in path]
+        name = "/".join([roots[int(keys[0])], *keys[1:]])
+        if name in taken:
+            name = f"{name}@{index}"
+        taken.add(name)
+        aval = jax.api_util.shaped_abstractify(leaf)
+        out.append(Leaf(name, "/".join(keys), jax.tree_util.keystr(path), tuple(aval.shape), str(aval.dtype)))
+    return out
 
 
 def _export_module() -> Any:

@@ -2,7 +2,7 @@
 
 A leaf of the arguments has two names: by the function's parameter, `params/layer_0/wq` (what reports show), and by
 position as jax.tree_util.keystr says, `[0]['layer_0']['wq']`, which in slashes is `0/layer_0/wq`. Patterns (shell
-wildcards, `*` also over slashes) are compared with both. Promises: names are unique. Never looks at values.
+wildcards, `*` also over slashes) are compared with both. Promises: names are unique. Never looks at values, nor imports a framework.
 """
 from __future__ import annotations
 
@@ -13,9 +13,6 @@ import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
-
-import jax
-from jax.sharding import NamedSharding, PartitionSpec
 
 from .errors import MeshError, PinError
 
@@ -36,14 +33,7 @@ class Leaf:
         return f"{self.name} ({self.dtype}[{','.join(map(str, self.shape))}])"
 
 
-def _key_text(key: Any) -> str:
-    for field in ("key", "idx", "name"):
-        if hasattr(key, field):
-            return str(getattr(key, field))
-    return str(key).strip(".[]'\"")
-
-
-def _parameter_names(function: Callable[..., Any], count: int) -> list[str]:
+def parameter_names(function: Callable[..., Any], count: int) -> list[str]:
     """The names of the positional parameters that `count` arguments go to."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
@@ -59,23 +49,6 @@ def _parameter_names(function: Callable[..., Any], count: int) -> list[str]:
     return [names[i] if i < len(names) else str(i) for i in range(count)]
 
 
-def leaves_of(function: Callable[..., Any], args: Sequence[Any]) -> list[Leaf]:
-    """Every leaf of the arguments, in JAX's order."""
-    roots = _parameter_names(function, len(args))
-    paths, _ = jax.tree_util.tree_flatten_with_path(tuple(args))
-    out: list[Leaf] = []
-    taken: set[str] = set()
-    for index, (path, leaf) in enumerate(paths):
-        keys = [_key_text(key) for key in path]
-        name = "/".join([roots[int(keys[0])], *keys[1:]])
-        if name in taken:
-            name = f"{name}@{index}"
-        taken.add(name)
-        aval = jax.api_util.shaped_abstractify(leaf)
-        out.append(Leaf(name, "/".join(keys), jax.tree_util.keystr(path), tuple(aval.shape), str(aval.dtype)))
-    return out
-
-
 def slashes(pattern: str) -> str:
     """`[0]['embed']`, `params['embed']` or `.mu['w']` with slashes; what has slashes, or nothing of this, as it is."""
     if "/" in pattern or not re.search(r"\['|\[\"|\[[\d*?]+\]|^\.", pattern):
@@ -84,9 +57,10 @@ def slashes(pattern: str) -> str:
     return text.lstrip("/")
 
 
-def axes_of(mesh: Mapping[str, int] | jax.sharding.Mesh) -> dict[str, int]:
-    """Names and sizes of a mesh's axes, major first."""
-    axes = dict(mesh.shape) if isinstance(mesh, jax.sharding.Mesh) else dict(mesh)
+def axes_of(mesh: Any) -> dict[str, int]:
+    """Names and sizes of a mesh's axes, major first: of a mapping, or of JAX's or torch_xla's Mesh."""
+    shape = getattr(mesh, "shape", mesh)
+    axes = dict(shape() if callable(shape) else shape)
     if not axes:
         raise MeshError("a mesh needs at least one axis, such as mesh={'data': 8}")
     for axis, size in axes.items():
@@ -103,16 +77,18 @@ def did_you_mean(text: str, names: Sequence[str]) -> str:
 
 
 def dims_of(spec: Any, rank: int, axes: Mapping[str, int], where: str) -> Dims:
-    """A PartitionSpec (or NamedSharding, or None: replicated) as a constraint's dims."""
-    if isinstance(spec, NamedSharding):
-        spec = spec.spec
+    """A PartitionSpec (or NamedSharding, or a tuple of axes, or None: replicated) as a constraint's dims."""
+    spec = getattr(spec, "spec", spec)
+    if isinstance(spec, str):
+        raise PinError(f"{where}: {spec!r} is no specification; one entry a dimension: ({spec!r},)")
     entries = [] if spec is None else list(spec)
     if len(entries) > rank:
-        raise PinError(f"{where}: {PartitionSpec(*entries)} has {len(entries)} dimensions, the argument {rank}")
+        raise PinError(f"{where}: {spec} has {len(entries)} dimensions, the argument {rank}")
+    unconstrained = getattr(type(spec), "UNCONSTRAINED", ...)
     out: Dims = []
     used: dict[str, int] = {}
     for dim, entry in enumerate(entries):
-        if entry is PartitionSpec.UNCONSTRAINED:
+        if entry is unconstrained:
             out.append(None)
             continue
         names = [] if entry is None else [entry] if isinstance(entry, str) else list(entry)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import pathlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -19,9 +19,10 @@ from . import exporting
 from .errors import MeshError, PlanMismatch, RequestRefused
 from .exporting import Planned, Step
 from .names import Dims
+from .report import Report
 
 if TYPE_CHECKING:
-    from .race import Row, Tuned
+    from .race import Tuned
 
 _CLIENT = "client.json"
 
@@ -35,33 +36,14 @@ def specification(dims: Dims, rank: int | None = None) -> PartitionSpec:
     return PartitionSpec(*entries)
 
 
-class Report(Mapping[str, Any]):
-    """report.json as a mapping; printed, it is report.txt."""
-
-    def __init__(self, files: Mapping[str, bytes]) -> None:
-        self._data: dict[str, Any] = json.loads(files["report.json"])
-        self.text = files.get("report.txt", b"").decode()
-        self.html = files.get("report.html", b"").decode()
-
-    def __getitem__(self, key: str) -> Any:
-        return self._data[key]
-
-    def __iter__(self) -> Any:
-        return iter(self._data)
-
-    def __len__(self) -> int:
-        return len(self._data)
-
-    def __str__(self) -> str:
-        return self.text
-
-
 class Plan:
     """See the module's head. `mesh` is made from the host's devices when it is first asked for."""
 
     def __init__(self, step: Step, files: Mapping[str, bytes], axes: Mapping[str, int], pinned: Mapping[int, Dims],
-                 devices: Sequence[Any] | Mesh | None = None) -> None:
+                 devices: Sequence[Any] | Mesh | None = None,
+                 again: Callable[[int], Mapping[str, bytes]] | None = None) -> None:
         self.step = step
+        self._again = again     # the same request with so many alternatives
         self.files = dict(files)
         self.axes = dict(axes)
         self._pinned = dict(pinned)
@@ -159,20 +141,34 @@ class Plan:
         return Planned(self.step, exported, self.in_shardings, self.out_shardings)
 
     @property
-    def alternatives(self) -> list[Row]:
-        """This plan, then the experts' plans that fit, by estimated step time: what tune() takes from."""
-        from .race import alternatives
-        return alternatives(self)
+    def alternatives(self) -> list[Plan]:
+        """The best plans that really differ from this one and from one another, best first; each is a Plan of its own.
+
+        As many as were asked for (toast.plan(.., alternatives=k)), or fewer where nothing else differs; report['alternatives']
+        says in what: shardings, decisions, collectives, and the shares of bytes that are sharded otherwise."""
+        out = []
+        for number in range(1, 1 + sum(name.endswith("/plan.json") for name in self.files)):
+            prefix = f"alternatives/{number}/"
+            files = {name.removeprefix(prefix): data for name, data in self.files.items() if name.startswith(prefix)}
+            out.append(Plan(self.step, files, self.axes, self._pinned, self._devices))
+        return out
 
     def tune(self, k: int, *args: Any, repeats: int = 5) -> Tuned:
-        """Compiles the k best of `alternatives` with this host's XLA, runs them on its devices, says which is fastest.
+        """Compiles this plan and its best alternatives, k in all, with this host's XLA, runs them on its devices, says which is fastest.
 
-        args: as the function takes them; abstract ones, or none at all, are taken as zeros. Of a plan without pins."""
+        args: as the function takes them; abstract ones, or none at all, are taken as zeros. A plan that was made without
+        (enough) alternatives is made once more with them."""
         from .race import tune
-        if self.json.get("pins") or self._pinned:
-            raise RequestRefused("tune() runs the experts' plans, which know no pins: tune a plan without pins")
+        k = max(k, 1)
+        others = self.alternatives
+        if len(others) < k - 1 and self._again is not None:
+            self._again, again = None, self._again
+            self.files = {**self.files, **{name: data for name, data in again(k - 1).items() if "/" in name}}
+            others = self.alternatives
+        elif len(others) < k - 1 and not self.report.get("alternatives"):
+            raise RequestRefused(f"this plan has no alternatives: toast.plan(.., alternatives={k - 1}) makes them")
         abstract = [jax.ShapeDtypeStruct(aval.shape, aval.dtype) for aval in self.step.exported.in_avals]
-        return tune(self, k, args or jax.tree_util.tree_unflatten(self.step.exported.in_tree, abstract)[0], repeats)
+        return tune([self, *others[:k - 1]], args or jax.tree_util.tree_unflatten(self.step.exported.in_tree, abstract)[0], repeats)
 
     # ---- files
     def save(self, path: str | pathlib.Path) -> pathlib.Path:
@@ -180,6 +176,7 @@ class Plan:
         folder = pathlib.Path(path)
         folder.mkdir(parents=True, exist_ok=True)
         for name, data in self.files.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_bytes(data)
         client = {"format": 1, "function": self.step.name, "digest": self.step.digest, "axes": self.axes,
                   "pinned": {str(i): dims for i, dims in self._pinned.items()},
@@ -198,7 +195,8 @@ def restore(path: str | pathlib.Path, step: Step, devices: Sequence[Any] | Mesh 
     folder = pathlib.Path(path)
     try:
         client = json.loads((folder / _CLIENT).read_text())
-        files = {each.name: each.read_bytes() for each in folder.iterdir() if each.is_file() and each.name != _CLIENT}
+        files = {each.relative_to(folder).as_posix(): each.read_bytes() for each in folder.rglob("*")
+                 if each.is_file() and each.name != _CLIENT}
         before = [(name, dtype, tuple(shape)) for name, dtype, shape in client["arguments"]]
         axes, pinned = dict(client["axes"]), {int(i): dims for i, dims in client["pinned"].items()}
         digest = client["digest"]
