@@ -85,14 +85,15 @@ struct planner_request {
     struct planner_constraint *constraints;
     uint32_t constraint_count;
     struct nda_options
-        analysis;         /* names of arguments and trip counts of loops that the module does not say */
-    uint32_t rollouts;    /* 0: by module size */
-    uint32_t parallelism; /* search tasks in flight; 16 */
-    uint64_t seed;        /* 1 */
-    uint32_t outputs;     /* of enum planner_output; all but problem, segments */
-    bool no_overlap;      /* collectives block computation, whatever the backend does */
-    bool proof;           /* run original and sharded modules and compare */
-    bool no_baselines;    /* do not start the search from the experts' plans */
+        analysis;          /* names of arguments and trip counts of loops that the module does not say */
+    int64_t combine_bytes; /* collectives are joined up to this; 0: SPMD_COMBINE_BYTES; 1: never */
+    uint32_t rollouts;     /* 0: by module size */
+    uint32_t parallelism;  /* search tasks in flight; 16 */
+    uint64_t seed;         /* 1 */
+    uint32_t outputs;      /* of enum planner_output; all but problem, segments */
+    bool no_overlap;       /* collectives block computation, whatever the backend does */
+    bool proof;            /* run original and sharded modules and compare */
+    bool no_baselines;     /* do not start the search from the experts' plans */
 };
 
 #endif
