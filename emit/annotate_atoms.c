@@ -246,6 +246,8 @@ static bool concatenate(struct emit *e, struct lower_op *lower)
 {
     uint32_t dim = (uint32_t)ir_int(e->program, lower->op, "dimension", 0), to = result(e, lower);
     struct span joined = span_of(e, to, dim);
+    if (!joined.count)
+        return false;
     for (uint32_t i = 0; i < lower->in_count; i++) {
         uint32_t part = operand(e, lower, i);
         for (uint32_t d = 0; d < ir_value_type(e->program, to)->rank; d++)
