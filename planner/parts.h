@@ -46,7 +46,7 @@ bool planner_job_runner(const struct planner_job *j, uint32_t number, struct sea
 enum error_code planner_job_alternatives(const struct planner_job *j, const struct search_blob *snapshot,
                                          bool whole, struct planner_outcome *out,
                                          struct error *e) BASE_CHECKED;
-/* given.c: the plan that the constraints come from, on the job's own context (job->given), where it replays */
+/* given.c: the plan that the constraints come from, on the job's own context (job->given) */
 enum error_code planner_job_make_given(struct planner_job *j, struct error *e) BASE_CHECKED;
 /* yours.c: the module's own shardings as an expert's plan (job->yours), or why that cannot be */
 enum error_code planner_job_make_yours(struct planner_job *j, struct error *e) BASE_CHECKED;

@@ -41,6 +41,16 @@ enum error_code planner_job_network(const struct planner_job *j, const struct se
     bool quick = j->request->method == PLANNER_AUTO;
     if (j->request->method == PLANNER_SEGMENTS)
         return solve_segments(j, threads, cancelled, user, out, e);
+    if (quick && j->request->profile && j->request->profile->timings.count) {
+        struct error inner = {0};
+        enum error_code tried = solve_segments(j, threads, cancelled, user, out, &inner);
+        if (tried == ERROR_OK)
+            return ERROR_OK;
+        if (tried != ERROR_INVALID_REQUEST && tried != ERROR_NOT_AVAILABLE) {
+            *e = inner;
+            return tried;
+        } /* times of other modules: the profile may serve many */
+    }
     struct plan_cfn_budget budget = {.passes = quick ? QUICK_NETWORK_PASSES : FULL_NETWORK_PASSES,
                                      .seed = j->request->seed,
                                      .quick = quick,
@@ -59,7 +69,7 @@ enum error_code planner_job_network(const struct planner_job *j, const struct se
 enum error_code planner_job_take_network(struct planner_job *j, const void *bytes, size_t size,
                                          struct error *e)
 {
-    if (j->request->method == PLANNER_SEGMENTS) {
+    if (segments_answer_is(bytes, size)) {
         segments_answer_release(&j->segments);
         TRY(segments_answer_read(j->evaluator, bytes, size, &j->segments, e));
         j->has_segments = true;

@@ -87,6 +87,7 @@ referee_reap = function()
             for _, id in ipairs(call('ZRANGE', P .. 'ref:' .. name, 0, 19)) do
                 local job = load(id)
                 if job and job.kind == 'referee' and not TERMINAL[job.state] then
+                    call('HSET', P .. 'j:' .. id, 'digest_build', '')   -- no answer to the next equal request
                     write_artifacts(job, 'emit')
                 else
                     call('ZREM', P .. 'ref:' .. name, id)

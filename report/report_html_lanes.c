@@ -45,7 +45,7 @@ void report_html_lanes(const struct report *report, struct text *text)
     report_lanes_picture(compute, communication, lanes->count, (double)lanes->span_ps, &svg);
     report_time(report->price.communication_ps - report->price.exposed_ps, hidden);
     snprintf(note, sizeof note,
-             "Share of each span in which one device computes and communicates; %s of the communication is "
+             "Share of each span in which one device computes (filled) and communicates (line); %s of it is "
              "hidden. trace.json has every kernel (chrome://tracing, Perfetto).",
              hidden);
     html_figure(text, "lanes", "Compute and communication over a step", note, &svg);

@@ -104,12 +104,12 @@ static void tell_sizes(const struct finder *finder, int64_t size, char *out, siz
             at += (size_t)snprintf(out + at, room - at, "%s%s=%lld", shown++ ? ", " : "",
                                    finder->mesh->axes[axis].name, (long long)devices);
     }
-    int64_t below = size / least * least;
+    int64_t below = size / least * least, above = below + least;
     if (at < room && below > 0)
         snprintf(out + at, room - at, "; the nearest sizes that are: %lld, %lld", (long long)below,
-                 (long long)(below + least));
+                 (long long)above);
     else if (at < room)
-        snprintf(out + at, room - at, "; the nearest size that is: %lld", (long long)(below + least));
+        snprintf(out + at, room - at, "; the nearest size that is: %lld", (long long)above);
 }
 
 /* the op that keeps most of the group's factors whole, and whether none of them could be split */

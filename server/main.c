@@ -3,6 +3,8 @@
 #include "server/resources/what_if.h"
 #include "server/server.h"
 
+#include "base/secret.h"
+
 #include <getopt.h>
 
 /* Defaults, as help says them, and what an option may be at most. */
@@ -31,8 +33,11 @@ static void help(FILE *out)
         "                    [--health-listen ADDRESS:PORT] [--connections-per-address N] [--memory-budget "
         "N]\n"
         "                    [--quiet]\n\n"
-        "  --redis            unix:PATH or redis://[[USER]:PASSWORD@]HOST:PORT   (TOAST_REDIS, "
+        "  --redis            unix:PATH or redis://[USER@]HOST:PORT        (TOAST_REDIS, "
         "redis://127.0.0.1:6379)\n"
+        "                     Its password never stands here, where every user of the machine can read it, "
+        "but\n"
+        "                     in TOAST_REDIS_PASSWORD or in the file that TOAST_REDIS_PASSWORD_FILE names.\n"
         "  --store            dir:PATH                                     (TOAST_STORE, dir:toast-data)\n"
         "  --listen           a numeric address and a port; 0: any port    (TOAST_LISTEN, 127.0.0.1:8080)\n"
         "  --require-keys     let nobody in without a key, even while there is none (TOAST_REQUIRE_KEYS=1)\n"
@@ -67,7 +72,8 @@ static void help(FILE *out)
         "Keys are made with toast keys add. While there are none, a loopback address is open to everybody "
         "who\n"
         "reaches it, and another one is refused.\n"
-        "TOAST_WORKER_TOKEN opens /internal to workers on other hosts that send it.\n"
+        "TOAST_WORKER_TOKEN, or the file that TOAST_WORKER_TOKEN_FILE names, opens /internal to workers on "
+        "other\nhosts that send it.\n"
         "TOAST_WEBHOOK_SECRET signs webhooks; without it there are none.\n"
         "SIGTERM: answers what clients have sent, at most for 10 seconds, and ends.\n\n"
         "example:\n  toast-server --redis unix:/run/toast/redis.sock --store dir:/var/lib/toast\n");
@@ -199,7 +205,7 @@ static const struct option names[] = {{"redis", 1, NULL, 'r'},
 static bool take_option(struct server_options *options, int option, const char *value)
 {
     switch (option) {
-    case 'r': options->redis = value; return true;
+    case 'r': options->redis = value; return !secret_in_address(value);
     case 's': options->store = value; return true;
     case 'l': options->listen = value; return true;
     case 'f': options->ready_file = value; return true;
@@ -233,7 +239,7 @@ int server_main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "--what-if") == 0) /* a child of the server itself */
         return what_if_child(argc, argv);
     const char *secret = getenv("TOAST_WEBHOOK_SECRET");
-    const char *token = getenv("TOAST_WORKER_TOKEN"), *streams = environment("TOAST_EVENT_STREAMS", "");
+    const char *streams = environment("TOAST_EVENT_STREAMS", "");
     struct server_options options = {.log_requests = true,
                                      .resources.grace_ms = GRACE_MS,
                                      .resources.collect_ms = COLLECT_MS,
@@ -244,7 +250,6 @@ int server_main(int argc, char **argv)
                                      .store = environment("TOAST_STORE", "dir:toast-data"),
                                      .listen = environment("TOAST_LISTEN", "127.0.0.1:8080"),
                                      .health_listen = getenv("TOAST_HEALTH_LISTEN"),
-                                     .access.worker_token = token && *token ? token : NULL,
                                      .require_keys = strcmp(environment("TOAST_REQUIRE_KEYS", ""), "1") == 0};
     bool good =
         take_limits(&options.access.limits) && take_streams(&options, *streams ? streams : EVENT_STREAMS);
@@ -259,5 +264,14 @@ int server_main(int argc, char **argv)
         help(stderr);
         return 2;
     }
-    return server_run(&options);
+    char *token;
+    struct error e;
+    if (secret_read("TOAST_WORKER_TOKEN", &token, &e) != ERROR_OK) {
+        fprintf(stderr, "toast-server: %s\n", e.message);
+        return error_code_exit_status(e.code);
+    }
+    options.access.worker_token = token;
+    int status = server_run(&options);
+    free(token);
+    return status;
 }

@@ -12,6 +12,7 @@
 #include "server/resources/what_if.h"
 #include "server/ui/ui.h"
 
+#include "base/confine.h"
 #include "base/file.h"
 #include "base/log.h"
 
@@ -116,7 +117,8 @@ static enum error_code announce(const struct server_options *options, int port, 
 {
     char number[16];
     snprintf(number, sizeof number, "%d", port);
-    log_event("server_started", "listen", options->listen, "port", number, NULL);
+    log_event("server_started", "listen", options->listen, "port", number, "landlock",
+              confine_landlock() ? "yes" : "not in this kernel", NULL);
     return options->ready_file ? file_write(options->ready_file, number, strlen(number), e) : ERROR_OK;
 }
 

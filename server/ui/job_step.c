@@ -55,7 +55,10 @@ void ui_job_lanes(struct ui_page *page, const struct ui_job *j)
     if (count == sent && count > 0 && span > 0) {
         html_format_time(look_number(look_get(time, "hidden_ps")), hidden);
         html_format_time(look_number(look_get(time, "communication_ps")), all);
-        snprintf(note, sizeof note, "Shares of each span of the step; %s of %s of communication are hidden.",
+        snprintf(note, sizeof note,
+                 "Shares of each span of the step: filled computes, the line communicates; %s of %s of "
+                 "communication "
+                 "are hidden.",
                  hidden, all);
         report_lanes_picture(compute, communication, (uint32_t)count, span, &svg);
         html_figure(text, "lanes", "Compute and communication of one device", note, &svg);

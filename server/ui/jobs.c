@@ -67,6 +67,8 @@ static enum error_code read_filter(const struct exchange *exchange, struct listi
     request_query(exchange, "label", listing->label, sizeof listing->label);
     request_query(exchange, "before", listing->token, sizeof listing->token);
     request_query(exchange, "q", listing->words, sizeof listing->words);
+    for (char *at = listing->words; *at; at++)
+        *at = *at == '+' ? ' ' : *at; /* as browsers' forms send a space */
     request_query(exchange, "sort", listing->sort, sizeof listing->sort);
     enum error_code code = read_time(exchange, "created_after", listing->from, &listing->from_ms, e);
     return code == ERROR_OK ? read_time(exchange, "created_before", listing->until, &listing->until_ms, e)
@@ -371,7 +373,8 @@ static void make_row(struct exchange *exchange, const struct listing *listing, c
     look_release(progress);
 }
 
-/* Rows of a page; with words of as many pages as it takes, up to SEARCHED jobs. last: the page that ends it. */
+/* Rows of a page; with words of as many pages as it takes, up to SEARCHED jobs. last: the page that ends
+ * it. */
 static enum error_code collect(struct exchange *exchange, struct listing *listing, struct row rows[PAGE],
                                struct queue_page *last, struct error *e)
 {

@@ -175,6 +175,10 @@ def test_nobody_left(service):
     body = service.wait(job)
     assert body["state"] == "succeeded" and report(service, job)["referee"]["not_judged"] == "its workers were gone for a minute", body
     assert service.json("POST", "/v1/jobs", REQUEST | {"seed": 6})[0] == 422
+    call(service, "claim")
+    again = submit(service, seed=5)
+    assert claimed(service)["job"] == again, "what nobody judged answers no equal request"
+    service.json("POST", f"/v1/jobs/{again}:cancel?discard=true")
     fsck(service)
 
 
