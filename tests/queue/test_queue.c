@@ -370,8 +370,8 @@ static void test_deadline_at_the_end(void **state)
     }
 }
 
-/* A job that waits for its referee is being finalized, as it was before: a cancel ends the wait, not the job, and
- * its artifacts are written. */
+/* A job that waits for its referee is being finalized, as it was before: a cancel ends the wait, not the job,
+ * and its artifacts are written. */
 static void test_stop_at_the_referee(void **state)
 {
     struct fixture *fixture = *state;
