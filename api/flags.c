@@ -233,6 +233,7 @@ static enum error_code fill(json_t *root, const struct api_flags *flags, struct 
     TRY(set_integer(root, "memory_limit_bytes", "--memory-limit", flags->memory_limit, e));
     TRY(set_integer(root, "seed", "--seed", flags->seed, e));
     TRY(set_integer(root, "parallelism", "--parallelism", flags->parallelism, e));
+    TRY(set_integer(root, "alternatives", "--alternatives", flags->alternatives, e));
     TRY(set_budget(root, flags, e));
     TRY(set_lists(root, flags, e));
     if (flags->no_baselines)

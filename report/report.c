@@ -362,6 +362,7 @@ static enum error_code make_report(struct maker *maker, const struct search *sea
     TRY(report_choices(maker->context, maker->session, &maker->plan, report, &maker->cell_choice, e));
     make_collectives(maker);
     qsort(report->collectives, report->collective_count, sizeof *report->collectives, by_time);
+    report_lanes_make(&maker->local, evaluator_machine(report->evaluator), &report->lanes);
     make_memory(maker);
     TRY(make_conflicts(maker, e));
     make_warnings(maker);

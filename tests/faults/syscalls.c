@@ -1,10 +1,10 @@
 /* Preloaded into every process of the service by syscalls.py: one in so many of its calls that start a
  * process, map, open, write, sync, rename or send fails with an error number that the kernel may give for it.
  *
- *   FAULT_RATES  "worker=200,child=60": one in 200 calls of a worker, one in 60 of its children; others none
- *   FAULT_CALLS  "open,fsync": only these (all without it)
- *   FAULT_SEED   begins each process' random numbers, with how many processes there were before it
- *   FAULT_COUNTS a file of 64-bit numbers, mapped by all: processes begun, then how often each kind's
+ *   FAULT_RATES    "worker=200,child=60": one in 200 calls of a worker, in 60 of its children; others none
+ *   FAULT_CALLS    "open,fsync": only these (all without it)
+ *   FAULT_SEED     begins each process' random numbers, with how many processes there were before it
+ *   FAULT_COUNTS   a file of 64-bit numbers, mapped by all: processes begun, then how often each kind's
  *                  calls failed with each error (COUNT below), which syscalls.py reads
  *
  * Children of the service are given no environment: posix_spawn puts these variables there. A process says

@@ -45,7 +45,8 @@ int look_before(void *user, const struct wire_call *call, struct wire_look *look
     look->argv[0] = "HMGET";
     for (int i = 0; i < 3; i++)
         look->argv[i + 1] = look->text[i];
-    return 1;
+    looks[1] = (struct wire_look){.argc = 3, .argv = {"ZSCORE", "{t}:lease", member}};
+    return 2;
 }
 
 bool look_terminal(const char *state)
