@@ -300,6 +300,7 @@ void ui_job_artifacts(struct ui_page *page, const struct ui_job *j)
                  {"annotated.mlir", "your module with sdy.sharding"},
                  {"manual.mlir", "explicit collectives, global signature"},
                  {"local.mlir", "explicit collectives, local signature"},
+                 {"segments.tar", "programs that a profile is measured with"},
                  {"trace.json", "every kernel of a step, for Perfetto"},
                  {"proof.json", "original and sharded run, compared"}};
     struct text *text = &page->text;
