@@ -62,6 +62,18 @@ static json_t *encode_collectives(const struct report *report)
     return list;
 }
 
+/* thousandths of each of equal spans of the step in which one device computes, in which it communicates */
+static json_t *encode_lanes(const struct report_lanes *lanes)
+{
+    json_t *compute = json_array(), *communication = json_array();
+    for (uint32_t i = 0; i < lanes->count; i++) {
+        json_array_append_new(compute, json_integer(lanes->compute[i]));
+        json_array_append_new(communication, json_integer(lanes->communication[i]));
+    }
+    return json_pack("{s:I, s:o, s:o}", "step_ps", (json_int_t)lanes->span_ps, "compute", compute,
+                     "communication", communication);
+}
+
 static json_t *encode_time(const struct report *report)
 {
     json_t *kinds = json_object();
@@ -70,13 +82,15 @@ static json_t *encode_time(const struct report *report)
     /* what changes a tensor's sharding; the others sum partial results */
     int64_t reshards = report->time_by_kind[SPMD_ALL_GATHER] + report->time_by_kind[SPMD_ALL_TO_ALL] +
                        report->time_by_kind[SPMD_PERMUTE];
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "compute_ps",
-                     (json_int_t)report->price.compute_ps, "matmul_ps", (json_int_t)report->price.matmul_ps,
-                     "communication_ps", (json_int_t)report->price.communication_ps, "exposed_ps",
-                     (json_int_t)report->price.exposed_ps, "hidden_ps",
-                     (json_int_t)(report->price.communication_ps - report->price.exposed_ps),
-                     "critical_path_ps", (json_int_t)report->price.critical_path_ps, "reshards_ps",
-                     (json_int_t)reshards, "collectives", kinds);
+    json_t *out = json_pack(
+        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "compute_ps", (json_int_t)report->price.compute_ps,
+        "matmul_ps", (json_int_t)report->price.matmul_ps, "communication_ps",
+        (json_int_t)report->price.communication_ps, "exposed_ps", (json_int_t)report->price.exposed_ps,
+        "hidden_ps", (json_int_t)(report->price.communication_ps - report->price.exposed_ps),
+        "critical_path_ps", (json_int_t)report->price.critical_path_ps, "reshards_ps", (json_int_t)reshards,
+        "collectives", kinds);
+    json_object_set_new(out, "timeline", encode_lanes(&report->lanes));
+    return out;
 }
 
 static json_t *encode_tensors(const struct report *report)
@@ -171,10 +185,12 @@ static json_t *encode_nothing_fits(const struct report *report)
         "optimizer", (json_int_t)advice->parts[REPORT_PART_OPTIMIZER], "data",
         (json_int_t)advice->parts[REPORT_PART_DATA], "gathered",
         (json_int_t)advice->parts[REPORT_PART_GATHERED], "made", (json_int_t)advice->parts[REPORT_PART_MADE]);
-    return json_pack("{s:I, s:o, s:o, s:I, s:b, s:o}", "smallest_budget_bytes",
+    char confirm[300];
+    report_confirming(report, "DIR/", confirm, sizeof confirm);
+    return json_pack("{s:I, s:o, s:o, s:I, s:b, s:o, s:s}", "smallest_budget_bytes",
                      (json_int_t)report->smallest_budget_bytes, "largest_tensors", encode_tensors(report),
                      "parts", parts, "devices", (json_int_t)advice->devices, "rematerialisation_may_do",
-                     advice->kept_bytes < report->memory_limit_bytes, "batch", batch);
+                     advice->kept_bytes < report->memory_limit_bytes, "batch", batch, "confirm", confirm);
 }
 
 /* only where a network was solved: the bound, and how far above it the plan may be at most */
@@ -272,6 +288,8 @@ json_t *encode_report(const struct report *report)
     json_object_set_new(out, "search", encode_search(report));
     json_object_set_new(out, "bound", encode_bound(report));
     json_object_set_new(out, "segments", encode_segments(report));
+    json_object_set_new(out, "alternatives", encode_alternatives(report));
+    json_object_set_new(out, "referee", encode_referee(report));
     json_object_set_new(out, "warnings", warnings);
     json_object_set_new(out, "if_nothing_fits", encode_nothing_fits(report));
     json_object_set_new(out, "provenance",

@@ -18,6 +18,8 @@ struct plan_command {
     const char *module, *directory;
     char *request_text, *profile_text;
     long threads;
+    uint32_t alternatives; /* that were written */
+    char confirm[600];     /* where nothing fits: the command that asks the compiler */
     bool json, quiet;
     double start, read_s, analyse_s, search_s, finish_s;
 };
@@ -120,14 +122,29 @@ static void show_progress(const struct search_state *state, void *user)
             (unsigned long long)state->rollouts, step, peak, state->best.found_by);
 }
 
+/* alternatives/2/plan.json: its folders are made */
+static enum error_code write_artifact(const char *directory, const struct api_artifact *artifact,
+                                      struct error *e)
+{
+    char *path = mem_printf("%s/%s", directory, artifact->name);
+    enum error_code code = ERROR_OK;
+    for (char *slash = path + strlen(directory) + 1; code == ERROR_OK && (slash = strchr(slash, '/'));) {
+        *slash = 0;
+        code = file_make_directory(path, e);
+        *slash++ = '/';
+    }
+    if (code == ERROR_OK)
+        code = file_write(path, artifact->bytes, artifact->size, e);
+    free(path);
+    return code;
+}
+
 static enum error_code write_files(const struct plan_command *command, const struct api_artifacts *artifacts,
                                    struct error *e)
 {
     enum error_code code = file_make_directory(command->directory, e);
     for (uint32_t i = 0; code == ERROR_OK && i < artifacts->count; i++) {
-        char *path = mem_printf("%s/%s", command->directory, artifacts->at[i].name);
-        code = file_write(path, artifacts->at[i].bytes, artifacts->at[i].size, e);
-        free(path);
+        code = write_artifact(command->directory, &artifacts->at[i], e);
     }
     if (code != ERROR_OK)
         return code;
@@ -157,8 +174,14 @@ static void print_result(const struct plan_command *command, const struct api_ar
     if (!command->json)
         printf("\nfiles in %s:", command->directory);
     for (uint32_t i = 0; !command->json && i < artifacts->count; i++)
-        printf(" %s", artifacts->at[i].name);
+        if (!strchr(artifacts->at[i].name, '/'))
+            printf(" %s", artifacts->at[i].name);
+    if (!command->json && command->alternatives)
+        printf(" alternatives/1..%u/", command->alternatives);
     printf(command->json ? "" : " timing.json\n");
+    if (command->confirm[0])
+        fprintf(stderr, "toast plan: by the estimate nothing fits; to ask the compiler itself: %s\n",
+                command->confirm);
 }
 
 static enum error_code solve_network(const struct plan_command *command, const struct search_state *state,
@@ -175,15 +198,22 @@ static enum error_code solve_network(const struct plan_command *command, const s
     return code;
 }
 
-static enum error_code finish(const struct api_request *request, const struct planner_job *job,
-                              const struct search_state *state, bool reproducible, struct api_artifacts *out,
+static enum error_code finish(struct plan_command *command, const struct api_request *request,
+                              const struct planner_job *job, const struct search_state *state,
+                              const struct search_blob *last, bool reproducible, struct api_artifacts *out,
                               int *status, struct error *e)
 {
     struct planner_outcome outcome;
-    enum error_code code = planner_job_finish(job, state, reproducible, &outcome, e);
+    enum error_code code = planner_job_finish(job, state, last, reproducible, &outcome, e);
     if (code != ERROR_OK)
         return code;
     api_artifacts_create(request, &outcome, out);
+    command->alternatives = outcome.alternative_count;
+    if (!outcome.fits) {
+        char *folder = mem_printf("%s/", command->directory);
+        report_confirming(outcome.report, folder, command->confirm, sizeof command->confirm);
+        free(folder);
+    }
     bool different = outcome.proved && outcome.proof.status == VERIFY_PROOF_DIFFERENT;
     bool inconclusive = outcome.proved && outcome.proof.status == VERIFY_PROOF_INCONCLUSIVE;
     *status = !outcome.fits ? 3 : different ? 1 : inconclusive ? 7 : reproducible ? 0 : 4;
@@ -196,9 +226,13 @@ static enum error_code run_job(struct plan_command *command, const struct api_re
 {
     struct planner_job *job = NULL;
     struct search_state state;
+    struct search_blob last = {0};
     struct api_artifacts artifacts = {0};
     bool reproducible = true;
     double t = cli_seconds();
+    if (request->planning.referee[0])
+        return error_set_pointer(e, ERROR_NOT_AVAILABLE, "/referee",
+                                 "a referee judges jobs of a service; here run toast-referee on the files");
     enum error_code code = planner_job_create(&request->planning, image, &job, e);
     if (code != ERROR_OK)
         return code;
@@ -208,7 +242,7 @@ static enum error_code run_job(struct plan_command *command, const struct api_re
     double left = request->deadline_s > 0 ? fmax(request->deadline_s - (t - command->start), 0.001) : 0;
     bool deadline = left > 0 && (request->seconds <= 0 || left < request->seconds);
     code = search_run(planner_job_search(job), (uint32_t)command->threads, deadline ? left : request->seconds,
-                      show_progress, command, &state, &reproducible, e);
+                      show_progress, command, &state, &last, &reproducible, e);
     command->search_s = cli_seconds() - t;
     t = cli_seconds();
     if (code == ERROR_OK && deadline && !reproducible && request->deadline_fail)
@@ -218,7 +252,7 @@ static enum error_code run_job(struct plan_command *command, const struct api_re
     if (code == ERROR_OK && planner_job_wants_network(job, reproducible))
         code = solve_network(command, &state, job, e);
     if (code == ERROR_OK)
-        code = finish(request, job, &state, reproducible, &artifacts, status, e);
+        code = finish(command, request, job, &state, &last, reproducible, &artifacts, status, e);
     command->finish_s = cli_seconds() - t;
     if (code == ERROR_OK)
         code = write_files(command, &artifacts, e);
@@ -226,6 +260,7 @@ static enum error_code run_job(struct plan_command *command, const struct api_re
         print_result(command, &artifacts);
     }
     api_artifacts_release(&artifacts);
+    free(last.bytes);
     planner_job_destroy(job);
     return code;
 }

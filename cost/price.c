@@ -11,7 +11,10 @@
  * never makes the step longer: a list schedule would hide more, but is not monotone, and a search finds what
  * it gets wrong. Gathers of weights, whose operands come from arguments without a matrix product, run as far
  * ahead as the stream lets them, but hold no more than a bounded number of bytes that nobody has read yet.
- * Where nothing overlaps (cost_machine.asynchronous is false) a collective blocks both streams.
+ * Where the backend runs gradients late, what no product needs is put off (late.c): behind each collective
+ * that products wait for one product of a weight's gradient runs, the others when the chain is through, then
+ * the updates in the order of their reductions; combined reductions start with their last member. Where
+ * nothing overlaps (cost_machine.asynchronous is false) a collective blocks both streams.
  *
  * Nothing crosses the mark of a loop or a branch: both streams join there. In a loop every step counts trips
  * times. Of the regions of a branch the slowest counts. */
@@ -81,6 +84,11 @@ struct run {
     struct clock clock;
     struct window window;
     struct price_interval *trace; /* NULL, or one a kernel */
+    /* late kernels, where the backend runs gradients late: collectives numbered; 1 + the kernel of list 0 up
+     * to which its products have run */
+    uint32_t late_count, late_at;
+    bool gradients_late;
+    int64_t held_ps; /* of members that the collective which runs now takes along */
 };
 
 /* when everything issued so far is done */
@@ -159,7 +167,8 @@ static int64_t run_kernel(struct run *run, uint32_t index)
     const struct kernel *kernel = &run->scratch->kernels[index];
     const struct spmd_step *step = &run->local->steps[kernel->step];
     const struct root *roots = run->scratch->pool + kernel->roots;
-    int64_t ps = times_trips(kernel->ps, step->trips), start = 0, before = run->clock.compute_ps;
+    int64_t ps = times_trips(kernel->ps, step->trips) + run->held_ps, start = 0,
+            before = run->clock.compute_ps;
     struct value_times times = {.of_weights =
                                     step->result_count ? run->scratch->times[step->results].of_weights : 0};
     for (uint32_t i = 0; i < kernel->root_count; i++) {
@@ -186,9 +195,124 @@ static int64_t run_kernel(struct run *run, uint32_t index)
     if (run->trace)
         run->trace[index] = (struct price_interval){
             kernel->step, start, start + ps, spmd_step_is_collective(step) && !run->asynchronous ? ps : 0};
-    for (uint32_t result = 0; result < step->result_count; result++)
+    for (uint32_t result = 0; result < step->result_count; result++) {
+        times.late = run->scratch->times[step->results + result].late;
         run->scratch->times[step->results + result] = times;
+    }
     return times.path_ps;
+}
+
+/* ---------------------------------------------------------------- late kernels */
+/* A member of a combined collective waits for the others: what it takes is added to the last one's. true: it
+ * waits. */
+static bool hold_member(struct run *run, uint32_t index)
+{
+    const struct kernel *kernel = &run->scratch->kernels[index];
+    struct late_kernel *group = &run->scratch->late[kernel->joined];
+    const struct spmd_step *step = &run->local->steps[kernel->step];
+    if (!kernel->joined || !group->members || --group->members == 0)
+        return false;
+    for (uint32_t i = kernel->roots; i < kernel->roots + kernel->root_count; i++)
+        group->ready_ps = later(group->ready_ps, run->scratch->times[run->scratch->pool[i].value].ready_ps);
+    group->held_ps += times_trips(kernel->ps, step->trips);
+    run->clock.compute_ps += times_trips(kernel->copy_ps, step->trips);
+    run->clock.other_ps += times_trips(kernel->copy_ps, step->trips);
+    run->scratch->late[index].member = group->held;
+    group->held = index + 1;
+    return true;
+}
+
+/* the members that waited are done when the last one is; in the trace each has its part of the time */
+static void release_members(struct run *run, uint32_t index)
+{
+    struct price_scratch *scratch = run->scratch;
+    const struct kernel *kernels = scratch->kernels;
+    struct late_kernel *group = &scratch->late[kernels[index].joined];
+    const struct spmd_step *last = &run->local->steps[kernels[index].step];
+    int64_t end = scratch->times[last->results].ready_ps,
+            from = end - times_trips(kernels[index].ps, last->trips);
+    if (run->trace)
+        run->trace[index].start_ps = from;
+    for (uint32_t at = group->held; at; at = scratch->late[at - 1].member) {
+        const struct spmd_step *step = &run->local->steps[kernels[at - 1].step];
+        int64_t ps = times_trips(kernels[at - 1].ps, step->trips);
+        scratch->times[step->results].ready_ps = end;
+        scratch->times[step->results].path_ps = scratch->times[last->results].path_ps;
+        if (run->trace)
+            run->trace[at - 1] = (struct price_interval){kernels[at - 1].step, from - ps, from, 0};
+        from -= ps;
+    }
+    group->held = 0;
+    group->held_ps = group->ready_ps = 0;
+}
+
+static int64_t run_late_kernel(struct run *run, uint32_t index)
+{
+    const struct late_kernel *group = &run->scratch->late[run->scratch->kernels[index].joined];
+    if (hold_member(run, index))
+        return 0;
+    bool takes = run->scratch->kernels[index].joined && group->held;
+    if (takes) {
+        run->clock.link_ps = later(run->clock.link_ps, group->ready_ps);
+        run->held_ps = group->held_ps;
+    }
+    int64_t path_ps = run_kernel(run, index);
+    run->held_ps = 0;
+    if (takes)
+        release_members(run, index);
+    return path_ps;
+}
+
+/* Behind a collective that products wait for one late product runs meanwhile. */
+static int64_t fill_wait(struct run *run)
+{
+    struct late_kernel *late = run->scratch->late;
+    uint32_t at = run->late_at ? late[run->late_at - 1].next : late[0].first;
+    for (; at; at = late[at - 1].next) {
+        const struct spmd_step *step = &run->local->steps[run->scratch->kernels[at - 1].step];
+        run->late_at = at;
+        if (step->kind != SPMD_OP || step_info(run->scratch, step)->class != OP_MATMUL)
+            continue;
+        late[at - 1].done = true;
+        return run_kernel(run, at - 1);
+    }
+    return 0;
+}
+
+/* everything late that has not run: the chain is through, or a mark comes */
+static int64_t run_late(struct run *run)
+{
+    struct late_kernel *late = run->scratch->late;
+    int64_t longest = 0;
+    for (uint32_t list = 0; list <= run->late_count; list++) {
+        for (uint32_t at = late[list].first; at; at = late[at - 1].next)
+            if (!late[at - 1].done)
+                longest = later(longest, run_late_kernel(run, at - 1));
+        late[list].first = late[list].last = 0;
+    }
+    run->late_at = 0;
+    return longest;
+}
+
+/* the next kernel of the program: now, or put off */
+static int64_t take_kernel(struct run *run, uint32_t index)
+{
+    const struct spmd_step *step = &run->local->steps[run->scratch->kernels[index].step];
+    if (!run->gradients_late)
+        return run_kernel(run, index);
+    bool collective = spmd_step_is_collective(step);
+    if (!collective && !step_is_local(step->kind)) {
+        int64_t path_ps = run_late(run);
+        return later(path_ps, run_kernel(run, index));
+    }
+    if (price_is_late(run->scratch, run->local, index)) {
+        price_late_add(run->scratch, run->local, index, &run->late_count);
+        return 0;
+    }
+    int64_t path_ps = run_kernel(run, index);
+    if (collective && !run->scratch->times[step->results].of_weights)
+        path_ps = later(path_ps, fill_wait(run));
+    return path_ps;
 }
 
 static void branch_step(struct branch *stack, uint32_t *depth, uint8_t kind, struct clock *clock)
@@ -217,6 +341,9 @@ static void run_kernels(struct price_scratch *scratch, const struct spmd_local *
 {
     struct run run = {
         .scratch = scratch, .local = local, .asynchronous = machine->asynchronous, .trace = trace};
+    run.gradients_late = machine->asynchronous && machine->backend->gradients_late;
+    if (run.gradients_late)
+        price_late_begin(scratch);
     struct branch stack[BRANCH_DEPTH];
     uint32_t depth = 0;
     int64_t longest = 0, slack = machine->memory_limit_bytes - out->peak_bytes,
@@ -224,7 +351,7 @@ static void run_kernels(struct price_scratch *scratch, const struct spmd_local *
     run.window.room = slack < 0 ? 0 : slack < most ? slack : most;
     for (uint32_t i = 0; i < scratch->kernel_count; i++) {
         uint8_t kind = local->steps[scratch->kernels[i].step].kind;
-        longest = later(longest, run_kernel(&run, i));
+        longest = later(longest, take_kernel(&run, i));
         if (kind == SPMD_BRANCH || kind == SPMD_BRANCH_NEXT || kind == SPMD_BRANCH_END)
             branch_step(stack, &depth, kind, &run.clock);
     }
@@ -420,6 +547,9 @@ struct price_live *price_live_at(const struct spmd_local *local, const struct co
         /* beside what is put in order: the blocks as they came, or as they go */
         !scratch->values[entry->results].lent)
         VEC_PUSH(&out, ((struct price_live){entry->results, price_ordered_copy(scratch, local, entry)}));
+    if (entry && price_gathered_copy(scratch, local, entry) > 0)
+        VEC_PUSH(&out, ((struct price_live){local->operands[entry->operands],
+                                            price_gathered_copy(scratch, local, entry)}));
     for (uint32_t i = 0; i < local->step_count;
          i++) /* operands packed for the combined collective of this step */
         if (local->steps[i].combined && local->steps[i].combined == local->steps[step].combined &&

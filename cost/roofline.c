@@ -155,6 +155,33 @@ static bool reduces_short_row(const struct ir_program *program, uint32_t op)
     return dims.at[0] == (int64_t)from->rank - 1 && ir_type_dims(program, from)[dims.at[0]] <= ROW_MOST;
 }
 
+/* one element a row: every dimension but one is a batch's, and windows have none */
+static bool scatters_elements(const struct ir_program *program, uint32_t op)
+{
+    struct ir_scatter scatter;
+    if (program->ops[op].code != IR_SCATTER || ir_scatter(program, op, &scatter) != 0)
+        return false;
+    const struct ir_type *into = ir_value_type(program, ir_operand(program, op, 0)),
+                         *updates = ir_value_type(program, ir_operand(program, op, 2));
+    return scatter.input_count == 1 && scatter.update_window_dims.count == 0 &&
+           scatter.inserted_window_dims.count == 1 && scatter.input_batch.count + 1 == into->rank &&
+           updates->rank <= into->rank;
+}
+
+/* select --> subtract (the row's maximum) --> exponential, float32 */
+static bool is_of_scores(const struct ir_program *program, uint32_t op)
+{
+    const struct ir_type *type = ir_value_type(program, ir_result(program, op, 0));
+    if (program->ops[op].code != IR_EXPONENTIAL || type->element != IR_F32 || type->rank < 3 ||
+        ir_type_dims(program, type)[type->rank - 1] > SCORES_MOST)
+        return false;
+    uint32_t by = program->values[ir_operand(program, op, 0)].op;
+    if (by == IR_NONE || program->ops[by].code != IR_SUBTRACT)
+        return false;
+    by = program->values[ir_operand(program, by, 0)].op;
+    return by != IR_NONE && program->ops[by].code == IR_SELECT;
+}
+
 /* x less what a short row of x was reduced to; between the two only what gives the row x's shape again */
 static bool is_centred(const struct ir_program *program, uint32_t op)
 {
@@ -234,6 +261,8 @@ static struct op_info describe_op(const struct ir_program *program, uint32_t op)
         info.repeatable = !costly_elementwise(ir_op->code) && reads_one_array(program, op);
     info.effort = effort_of(ir_op->code);
     info.short_row = info.class == OP_REDUCE && reduces_short_row(program, op);
+    info.scores = is_of_scores(program, op);
+    info.picks = info.class == OP_UPDATE && scatters_elements(program, op);
     info.centred = is_centred(program, op);
     if (info.class == OP_MATMUL) {
         info.batch_dims = family == IR_FAMILY_DOT ? batch_dims(program, op) : 0;
@@ -397,7 +426,8 @@ static int64_t collective_bytes(const struct spmd_local *local, const struct spm
 struct joined {
     int64_t bytes, ps; /* what those so far move and take */
     int64_t result_bytes;
-    uint32_t axes; /* bit a: axis a */
+    uint32_t axes;   /* bit a: axis a */
+    uint32_t number; /* 1 .., of those begun */
     uint8_t kind, role;
 };
 /* Which collectives a compiler combines, although they stand apart in the program: those that nothing waits
@@ -407,7 +437,7 @@ enum { JOINED_KINDS = 16 }; /* kinds x sets of axes x roles that wait at a time;
 
 struct joining {
     struct joined tuple, open[JOINED_KINDS];
-    uint32_t count;
+    uint32_t count, begun;
 };
 
 /* one more member is charged what it adds to those before it: latency is paid once */
@@ -449,20 +479,25 @@ static struct joined *find_joined(struct joining *joining, const struct spmd_ste
     if (i == joining->count)
         joining->count++;
     if (!fits)
-        joining->open[i] = (struct joined){.axes = axes, .kind = step->kind, .role = role};
+        joining->open[i] =
+            (struct joined){.axes = axes, .number = ++joining->begun, .kind = step->kind, .role = role};
     joining->open[i].result_bytes += result_bytes;
     return &joining->open[i];
 }
 
 static int64_t collective_time(const struct price_scratch *scratch, const struct spmd_local *local,
-                               const struct cost_machine *machine, uint32_t index, struct joining *joining)
+                               const struct cost_machine *machine, struct kernel *kernel,
+                               struct joining *joining)
 {
+    uint32_t index = kernel->step;
     const struct spmd_step *step = &local->steps[index];
     uint8_t role = machine->backend->combine_bytes ? role_of(scratch, step) : ROLE_OTHER;
-    if (role != ROLE_OTHER && !step->combined)
-        return add_member(find_joined(joining, step, role, local->values[step->results].bytes,
-                                      machine->backend->combine_bytes),
-                          local, machine, step);
+    if (role != ROLE_OTHER && !step->combined) {
+        struct joined *joined = find_joined(joining, step, role, local->values[step->results].bytes,
+                                            machine->backend->combine_bytes);
+        kernel->joined = role == ROLE_GRADIENT ? joined->number : 0;
+        return add_member(joined, local, machine, step);
+    }
     if (!step->combined || index == 0 || local->steps[index - 1].combined != step->combined)
         joining->tuple = (struct joined){.bytes = 0};
     return add_member(&joining->tuple, local, machine, step);
@@ -477,7 +512,7 @@ static void note_weights(struct price_scratch *scratch, const struct spmd_local 
     for (uint32_t i = 0; of_weights && i < kernel->root_count; i++)
         of_weights = scratch->times[scratch->pool[kernel->roots + i].value].of_weights;
     for (uint32_t result = 0; result < step->result_count; result++)
-        scratch->times[step->results + result].of_weights = of_weights;
+        scratch->times[step->results + result] = (struct value_times){.of_weights = of_weights};
 }
 
 void price_times(struct price_scratch *scratch, const struct spmd_local *local,
@@ -491,12 +526,15 @@ void price_times(struct price_scratch *scratch, const struct spmd_local *local,
         const struct spmd_step *step = &local->steps[k->step];
         note_weights(scratch, local, k);
         if (spmd_step_is_collective(step)) {
-            k->ps = collective_time(scratch, local, machine, k->step, &joining);
+            k->ps = collective_time(scratch, local, machine, k, &joining);
             k->copy_ps = copies ? copy_time(scratch, local, step, &rates) : 0;
         } else if (step->kind == SPMD_OP && step_info(scratch, step)->class == OP_MATMUL) {
             k->ps = matmul_time(scratch, local, k, &rates);
         } else if (step_is_local(step->kind)) {
             k->ps = local_time(scratch, local, k, &rates);
+            if (scratch->rules & COST_FUSE_BATCHED)
+                k->ps += cost_round_ps(2.0 * (double)price_turned_bytes(scratch, local, k) *
+                                       rates.ps_per_byte * rates.weight);
         } else {
             joining.count = 0; /* nothing is combined across a mark */
         }

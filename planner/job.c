@@ -17,6 +17,7 @@ void planner_job_destroy(struct planner_job *j)
     segments_answer_release(&j->segments);
     free(j->incumbent_factors.at);
     free(j->yours_factors.at);
+    free(j->given_factors.at);
     search_destroy(j->search);
     evaluator_destroy(j->evaluator);
     plan_context_destroy(j->context);
@@ -55,8 +56,10 @@ static enum error_code make(struct planner_job *j, struct error *e)
                                request->method == PLANNER_PROPAGATE, j->nda, &request->mesh, &j->context, e));
     struct spmd_options walk = spmd_default_options(&request->mesh);
     cost_axis_order(&j->machine, &request->mesh, walk.axis_order);
+    walk.combine_bytes = request->combine_bytes;
     TRY(evaluator_create(j->context, &j->machine, &walk, &j->evaluator, e));
     TRY(planner_job_make_yours(j, e));
+    TRY(planner_job_make_given(j, e));
     struct search_options search = {.seed = request->seed,
                                     .rollouts = request->rollouts,
                                     .parallelism = request->parallelism,

@@ -154,6 +154,11 @@ void report_advice_lines(const struct report *report, struct text *text)
             text,
             "a smaller batch is not enough: not even one example on each of the %lld devices that share it\n",
             (long long)advice->batch_shards);
+    char confirm[300];
+    report_confirming(report, "DIR/", confirm, sizeof confirm);
+    text_printf(text,
+                "the compiler's own word, as all of this is an estimate: %s (DIR: where these files are)\n",
+                confirm);
 }
 
 void report_text_advice(const struct report *report, struct text *text)

@@ -9,6 +9,9 @@
 #define TOAST_REPORT_REPORT_H
 
 #include "mcts/search.h"
+#include "report/alternatives.h"
+#include "report/lanes.h"
+#include "report/referee.h"
 
 struct report_collective { /* one row a (kind, axes, bytes, source line, decision) */
     uint8_t kind;          /* enum spmd_step_kind */
@@ -67,6 +70,7 @@ struct report_argument {
     uint32_t index;
     const char *name; /* borrowed from the nda */
     int role;         /* enum nda_role; -1 for results */
+    uint8_t role_by;  /* enum nda_voter */
     char type[96];    /* "bf16[256128,2048]" */
     struct plan_sharding sharding;
     /* bit a: what is gathered of it over axis a is let go between distant uses */
@@ -161,6 +165,7 @@ struct report {
     struct report_collective *collectives;
     uint32_t collective_count;
     int64_t time_by_kind[SPMD_RESULT + 1]; /* of collectives, by step kind */
+    struct report_lanes lanes;             /* when it computes and communicates */
     /* bytes alive over the program: at most 512 points, each the highest of the steps it stands for */
     int64_t *timeline;
     uint32_t timeline_count, timeline_steps;
@@ -193,6 +198,11 @@ struct report {
     uint32_t constraint_count, constraint_candidates;
     int64_t moved_plan_bytes, moved_specs_bytes, moved_list_bytes, moved_annotated_bytes;
     struct report_segments segments;
+    /* where they were asked for: the best plans that differ in at least `alternatives_apart` of the bytes */
+    struct report_alternative *alternatives;
+    uint32_t alternative_count, alternatives_wanted;
+    double alternatives_apart;
+    struct report_referee referee;            /* where the request asked for one */
     int64_t smallest_budget_bytes;            /* the memory limit that this plan needs; 0 when it fits */
     char proof_status[16], proof_reason[200]; /* verify_status_text */
     double proof_max_error;
@@ -246,6 +256,8 @@ const char *report_cause(const struct report *report, const struct report_collec
 /* the baselines, best first; owned */
 struct report_baseline *report_baselines_sorted(const struct report *report);
 void report_type(const struct ir_program *program, uint32_t value, char *out, size_t room); /* "bf16[8,16]" */
+/* the command that asks the compiler itself: "toast-referee --target h100 FOLDER" (report/confirm.c) */
+void report_confirming(const struct report *report, const char *folder, char *out, size_t room);
 void report_spec(const struct plan_sharding *sharding, const struct mesh *mesh, char *out, size_t room);
 /* "data,model" */
 void report_axes(const struct mesh *mesh, const uint8_t *axes, uint32_t count, char *out, size_t room);

@@ -223,6 +223,7 @@ void report_html(const struct report *report, struct text *text)
     report_html_memory(report, text);
     text_add(text, "</div><div class=\"column\">");
     report_html_time(report, text);
+    report_html_lanes(report, text);
     report_html_peak(report, text);
     text_add(text, "</div>");
     report_html_shards(report, text);
@@ -232,6 +233,8 @@ void report_html(const struct report *report, struct text *text)
     report_html_search(report, text);
     report_html_mesh(report, text);
     text_add(text, "</div>");
+    report_html_alternatives(report, text);
+    report_html_referee(report, text);
     report_html_communication(report, text);
     write_conflicts(report, text);
     write_explanations(report, text);

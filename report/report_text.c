@@ -294,6 +294,8 @@ void report_text(const struct report *report, struct text *text)
     write_decisions(report, text);
     write_baselines(report, text);
     write_bound(report, text);
+    report_alternatives_text(report, text);
+    report_referee_text(report, text);
     write_segments(report, text);
     write_time(report, text);
     write_collectives(report, text);

@@ -123,6 +123,7 @@ void segments_answer_release(struct segments_answer *answer);
 /* Position-independent bytes (*bytes owned) and back; the plan is priced again, the rest is for the report.
  * ERROR_INTERNAL: not such bytes, or of another problem. */
 void segments_answer_write(const struct segments_answer *answer, unsigned char **bytes, size_t *size);
+bool segments_answer_is(const void *bytes, size_t size); /* written by segments_answer_write */
 enum error_code segments_answer_read(const struct evaluator *evaluator, const void *bytes, size_t size,
                                      struct segments_answer *out, struct error *e) BASE_CHECKED;
 

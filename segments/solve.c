@@ -266,16 +266,23 @@ void segments_answer_write(const struct segments_answer *answer, unsigned char *
     *size += sizeof tail;
 }
 
+bool segments_answer_is(const void *bytes, size_t size)
+{
+    struct tail tail;
+    if (size < sizeof tail)
+        return false;
+    memcpy(&tail, (const unsigned char *)bytes + size - sizeof tail, sizeof tail);
+    return memcmp(tail.magic, "segment", 8) == 0;
+}
+
 enum error_code segments_answer_read(const struct evaluator *evaluator, const void *bytes, size_t size,
                                      struct segments_answer *out, struct error *e)
 {
     struct tail tail;
     *out = (struct segments_answer){0};
-    if (size < sizeof tail)
-        return error_set(e, ERROR_INTERNAL, "an answer of segments is too short");
+    if (!segments_answer_is(bytes, size))
+        return error_set(e, ERROR_INTERNAL, "an answer of segments is too short or has another form");
     memcpy(&tail, (const unsigned char *)bytes + size - sizeof tail, sizeof tail);
-    if (memcmp(tail.magic, "segment", 8) != 0)
-        return error_set(e, ERROR_INTERNAL, "an answer of segments has another form");
     TRY(plan_cfn_answer_read(evaluator, bytes, size - sizeof tail, &out->plan, e));
     out->blocks = tail.blocks;
     out->segments = tail.segments;

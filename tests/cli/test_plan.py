@@ -33,7 +33,7 @@ with tempfile.TemporaryDirectory() as scratch:
         check(status == 0, f'small/t2b with {threads} threads ends with 0, not {status}')
     one, two = contents(f'{scratch}/t1'), contents(f'{scratch}/t2')
     check(set(one) == {'annotated.mlir', 'local.mlir', 'manual.mlir', 'plan.json', 'proof.json', 'report.html', 'report.json',
-                       'report.txt'},
+                       'report.txt', 'trace.json'},
           f'the files are the promised ones: {sorted(one)}')
     for name in one:
         check(one[name] == two.get(name), f'{name} is the same with 1 and 2 threads')

@@ -21,6 +21,7 @@ static enum wire_fault weather(void *user, const struct wire_call *call)
                                             WIRE_LATE};
     enum { FAIR = 40, ALL = FAIR + sizeof often / sizeof *often };
     struct world *world = user;
+    world_interrupt(world);
     if (world->mono_ms < world->away_ms)
         return WIRE_REQUEST_LOST;
     uint32_t number = choose(&world->choices, ALL);
@@ -77,6 +78,8 @@ static void judge_end_of_life(struct world *world, struct job *job, const struct
 {
     const char *error = now->error;
     judge_artifact(world, job, now);
+    if (strcmp(now->stop, "cancel") == 0 && strcmp(now->state, "cancelled") != 0)
+        blame(world, "%s was cancelled and is %s", job->id, now->state);
     if (strcmp(now->state, "failed") == 0 && !strstr(error, "\"invalid_request\"") &&
         !strstr(error, "\"memory_limit\"") && !(world->lost_blobs && strstr(error, "\"not_found\"")))
         blame(world, "%s failed by itself: %s", job->id, error);
@@ -179,12 +182,14 @@ static void count_death(struct world *world, const struct wire_call *call, const
 
 /* a call of who does not hold the task has no effect, but that a repeated one gives what it gave before */
 static void judge_call(struct world *world, const struct wire_call *call, const redisReply *reply,
-                       const redisReply *holder, const struct job_seen *was, const struct job_seen *is)
+                       redisReply *const *before, const struct job_seen *was, const struct job_seen *is)
 {
     const char *name = call->name, *member = look_member(call);
     bool beat = strcmp(name, "beat") == 0;
     const char *token = wire_argument(call, beat ? 5 : 1);
-    bool held = strcmp(look_text(holder, 0), token) == 0, assists = strcmp(look_text(holder, 1), token) == 0;
+    const redisReply *holder = before[0];
+    bool held = strcmp(look_text(holder, 0), token) == 0 && before[1]->type == REDIS_REPLY_STRING,
+         assists = strcmp(look_text(holder, 1), token) == 0;
     if (beat) {
         bool told = reply->type == REDIS_REPLY_ARRAY && reply->elements && reply->element[0]->integer == 1;
         if (told && !held && !assists)
@@ -198,6 +203,28 @@ static void judge_call(struct world *world, const struct wire_call *call, const 
         strcmp(was->artifact, is->artifact) != 0)
         blame(world, "%s of %s changes the job, though %s holds it", name, member,
               look_text(holder, 0)[0] ? look_text(holder, 0) : "nobody");
+}
+
+/* a task is given to workers of the build that its job is of */
+static void judge_given(struct world *world, const struct wire_call *call, const redisReply *reply)
+{
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 5)
+        return;
+    const redisReply *fields = reply->element[4];
+    for (size_t i = 0; i + 1 < fields->elements; i += 2)
+        if (strcmp(look_text(fields, i), "build") == 0 &&
+            strcmp(look_text(fields, i + 1), wire_argument(call, 1)) != 0)
+            blame(world, "%s, a job of build %s, is given to build %s", look_text(reply, 0),
+                  look_text(fields, i + 1), wire_argument(call, 1));
+}
+
+/* whoever asks once more because the answer was lost must hear that it was done */
+static void judge_retry(struct world *world, const struct wire_call *call, const redisReply *reply)
+{
+    const struct job *job = job_of(world, wire_argument(call, 0));
+    if (job && strcmp(look_text(reply, 0), "state") == 0 &&
+        strcmp(job->seen.retried, wire_argument(call, 1)) == 0)
+        blame(world, "%s was started again by this very call, which is refused", job->id);
 }
 
 static void note_change(struct world *world, const struct wire_call *call, const redisReply *reply)
@@ -221,6 +248,10 @@ static void seen(void *user, const struct wire_call *call, const redisReply *rep
     snprintf(id, sizeof id, "%.28s", member);
     if (strcmp(call->name, "died") == 0 && reply->str && strcmp(reply->str, "stale") != 0)
         count_death(world, call, member);
+    if (strcmp(call->name, "claim") == 0 || strcmp(call->name, "assist") == 0)
+        judge_given(world, call, reply);
+    if (strcmp(call->name, "retry") == 0)
+        judge_retry(world, call, reply);
     bool changes = !look_changes_nothing(call->name);
     for (int i = 0; i < world->job_count; i++) {
         struct job *job = &world->jobs[i];
@@ -231,8 +262,7 @@ static void seen(void *user, const struct wire_call *call, const redisReply *rep
             judge_job(world, job, &now);
         }
         if (member[0] && before_call[0] && strcmp(id, job->id) == 0)
-            judge_call(world, call, reply, before_call[0], was.present ? &was : NULL,
-                       now.present ? &now : NULL);
+            judge_call(world, call, reply, before_call, was.present ? &was : NULL, now.present ? &now : NULL);
     }
     if (changes)
         note_change(world, call, reply);
@@ -285,7 +315,7 @@ bool judge_at_rest(const struct world *world)
     return wire_late_count() == 0;
 }
 
-static void judge_audit(struct world *world)
+void judge_audit(struct world *world)
 {
     struct queue_audit audit;
     struct error e;
@@ -294,10 +324,8 @@ static void judge_audit(struct world *world)
     for (int i = 0; i < world->job_count; i++)
         if (world->jobs[i].acknowledged && world->jobs[i].seen.present)
             ids[count++] = world->jobs[i].id;
-    if (queue_audit_run(world->client, ids, count, &audit, &e) != ERROR_OK) {
-        blame(world, "there is no audit: %s", e.message);
-        return;
-    }
+    if (queue_audit_run(world->client, ids, count, &audit, &e) != ERROR_OK)
+        return; /* no answer */
     for (size_t i = 0; i < audit.violations.count; i++)
         blame(world, "audit, invariant %d: %s %s", audit.violations.at[i].invariant,
               audit.violations.at[i].subject, audit.violations.at[i].text);
@@ -318,14 +346,15 @@ static void judge_events(struct world *world, const struct job *job)
         blame(world, "%s has no events: %s", job->id, e.message);
         return;
     }
-    size_t at = events.count; /* in the events, of the next that the follower was sent */
-    for (size_t i = 0; i < events.count && job->followed_count; i++)
-        if (events.at[i].version == job->followed[0]) {
-            at = i;
-            break;
-        }
-    for (int i = 0; i < job->followed_count; i++)
-        if (at + (size_t)i >= events.count || events.at[at + (size_t)i].version != job->followed[i]) {
+    int first =
+        0; /* that it was sent and that is not in the store, as of a job that came out of the archive */
+    while (first < job->followed_count && events.count && job->followed[first] < events.at[0].version)
+        first++;
+    size_t at = 0;
+    while (first < job->followed_count && at < events.count && events.at[at].version < job->followed[first])
+        at++;
+    for (int i = first; i < job->followed_count; i++, at++)
+        if (at >= events.count || events.at[at].version != job->followed[i]) {
             blame(world, "the follower of %s was sent version %lld, not what stands there", job->id,
                   job->followed[i]);
             break;

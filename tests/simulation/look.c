@@ -8,7 +8,8 @@
 /* functions whose first arguments are a task and the token that holds it */
 static bool of_task(const char *name)
 {
-    static const char *const names[] = {"task_done", "epoch_commit", "finish", "release", "died", "reset"};
+    static const char *const names[] = {"task_done", "epoch_commit", "finish",      "release",
+                                        "died",      "reset",        "referee_done"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(name, names[i]) == 0)
             return true;
@@ -45,7 +46,8 @@ int look_before(void *user, const struct wire_call *call, struct wire_look *look
     look->argv[0] = "HMGET";
     for (int i = 0; i < 3; i++)
         look->argv[i + 1] = look->text[i];
-    return 1;
+    looks[1] = (struct wire_look){.argc = 3, .argv = {"ZSCORE", "{t}:lease", member}};
+    return 2;
 }
 
 bool look_terminal(const char *state)

@@ -11,8 +11,8 @@ const char *look_member(const struct wire_call *call);
 bool look_changes_nothing(const char *name);
 bool look_terminal(const char *state);
 
-/* wire_world's; user is the world. Before: one look, whose reply has the holder of look_member and who does
- * it a second time. After: two looks for each job, its hash and its entry in the archive. */
+/* wire_world's; user is the world. Before: two looks, for the holder of look_member and who does it a second
+ * time, and for the end of its lease. After: two for each job, its hash and its entry in the archive. */
 int look_before(void *user, const struct wire_call *call, struct wire_look *looks);
 int look_after(void *user, const struct wire_call *call, struct wire_look *looks);
 /* element i of a reply; "" when there is none */

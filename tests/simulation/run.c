@@ -5,12 +5,16 @@
 
 #include "base/sanitizer.h"
 #include "engine.h"
-#include "world.h"
+#include "look.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { CALM_STEPS = 4000, ACTORS = 2 * WORKERS + 2 * SERVERS + 1 };
+enum {
+    CALM_STEPS = 4000,
+    DEADLINE_GRANTS_MS = 5000 + 4 * 2800, /* grace; what one server is late */
+    ACTORS = 2 * WORKERS + 2 * SERVERS + 2
+};
 
 /* what the linker gives the code that ships: nobody reads its log, and the audit need not wait */
 void __wrap_log_event(const char *event, ...);
@@ -26,7 +30,7 @@ int __wrap_usleep(unsigned us)
 /* ---- who goes on ---- */
 
 struct actor {
-    enum { SLOT, BEAT, HOUSE, JANITOR, CLIENT } kind;
+    enum { SLOT, BEAT, HOUSE, JANITOR, REFEREE, CLIENT } kind;
     int number;
     long long due_ms;
 };
@@ -43,6 +47,8 @@ static int actors_of(struct world *world, struct actor *out)
         out[count++] = (struct actor){HOUSE, i, world->servers[i].house_ms};
         out[count++] = (struct actor){JANITOR, i, world->servers[i].janitor_ms};
     }
+    if (world->referees || world->referee.has)
+        out[count++] = (struct actor){REFEREE, 0, world->referee.due_ms};
     if (!world->job_count || !choices_over(&world->choices))
         out[count++] = (struct actor){CLIENT, 0, world->client_ms};
     return count;
@@ -68,8 +74,29 @@ static void act(struct world *world, const struct actor *actor)
     case BEAT: worker_act(&world->workers[actor->number], actor->kind == BEAT); break;
     case HOUSE:
     case JANITOR: server_act(world, &world->servers[actor->number], actor->kind == JANITOR); break;
+    case REFEREE: referee_act(world); break;
     case CLIENT: client_act(world); break;
     }
+}
+
+/* as if it had not waited for its turn; never the same thread, whose calls come one after the other */
+void world_interrupt(struct world *world)
+{
+    struct actor actors[ACTORS];
+    if (!world->acting || world->nested || !choose_rarely(&world->choices, 30))
+        return;
+    int count = actors_of(world, actors);
+    struct actor other = actors[choose(&world->choices, (uint32_t)count)];
+    const struct worker *worker = other.kind <= BEAT ? &world->workers[other.number] : NULL;
+    /* one that leaves may take the process with it that is at work */
+    if ((worker && (worker->paused_ms > world->mono_ms || worker_leaving(&worker->supervisor))) ||
+        ((int)other.kind == world->actor_kind && other.number == world->actor_number))
+        return;
+    world->nested = true;
+    advance(world, 1);
+    tell(world, "  meanwhile:");
+    act(world, &other);
+    world->nested = false;
 }
 
 /* ---- mischief ---- */
@@ -172,6 +199,15 @@ static void mischief(struct world *world)
     }
 }
 
+static void act_alone(struct world *world, const struct actor *actor)
+{
+    world->acting = true;
+    world->actor_kind = (int)actor->kind;
+    world->actor_number = actor->number;
+    act(world, actor);
+    world->acting = false;
+}
+
 static void step(struct world *world)
 {
     static const int late_ms[] = {200, 2000, 8000, 15000};
@@ -183,7 +219,7 @@ static void step(struct world *world)
     if (!choices_over(&world->choices))
         mischief(world);
     if (actor.kind > BEAT || world->workers[actor.number].paused_ms <= world->mono_ms)
-        act(world, &actor);
+        act_alone(world, &actor);
     world->steps++;
 }
 
@@ -213,11 +249,13 @@ static void world_begin(struct world *world)
     for (int i = 0; i < world->server_count; i++) {
         world->servers[i].house_ms = 400 + 250 * i;
         world->servers[i].janitor_ms = 2000 + 2000 * i;
-        if (queue_create("unix:simulated", &world->servers[i].queue, &e) != ERROR_OK)
+        if (queue_create("unix:simulated", &world->servers[i].house, &e) != ERROR_OK ||
+            queue_create("unix:simulated", &world->servers[i].janitor, &e) != ERROR_OK)
             abort();
     }
     if (queue_create("unix:simulated", &world->client, &e) != ERROR_OK)
         abort();
+    referee_begin(world);
     judge_attach(world);
 }
 
@@ -226,18 +264,33 @@ static void world_destroy(struct world *world)
     wire_attach(NULL);
     for (int i = 0; i < world->worker_count; i++)
         worker_end(&world->workers[i]);
-    for (int i = 0; i < world->server_count; i++)
-        queue_destroy(world->servers[i].queue);
+    for (int i = 0; i < world->server_count; i++) {
+        queue_destroy(world->servers[i].house);
+        queue_destroy(world->servers[i].janitor);
+    }
+    referee_end(world);
     queue_destroy(world->client);
     store_destroy(world->store);
     VEC_FREE(&world->choices.list);
     free(world);
 }
 
+/* a deadline bounds everything, and this world has waited for longer than any and what it grants */
+static void judge_deadlines(struct world *world, long long calm_ms)
+{
+    for (int i = 0; i < world->job_count; i++) {
+        const struct job *job = &world->jobs[i];
+        bool late = job->deadline_ms && world->mono_ms > calm_ms + job->deadline_ms + DEADLINE_GRANTS_MS;
+        if (late && !world->jumped && job->seen.present && !job->seen.gone && !look_terminal(job->seen.state))
+            blame(world, "%s is %s long after its deadline", job->id, job->seen.state);
+    }
+}
+
 /* the trouble is over: whatever is late arrives, whoever was stopped goes on at its time */
 static void settle(struct world *world)
 {
     tell(world, "from here on nothing goes wrong");
+    long long calm_ms = world->mono_ms;
     world->away_ms = 0;
     while (wire_late_count() && !world->failure[0])
         wire_deliver(0);
@@ -247,6 +300,7 @@ static void settle(struct world *world)
         if (judge_at_rest(world))
             return;
         step(world);
+        judge_deadlines(world, calm_ms);
     }
     for (int i = 0; i < world->job_count && !world->failure[0]; i++)
         if (world->jobs[i].seen.present && !judge_at_rest(world))

@@ -51,9 +51,17 @@ struct worker {
 };
 
 struct server {
-    struct queue *queue;
+    struct queue *house, *janitor; /* of two threads */
     long long house_ms, janitor_ms;
     bool set; /* its settings were made */
+};
+
+struct referee { /* one, beside the workers */
+    struct queue *queue;
+    struct queue_task task; /* while it has one */
+    bool has;
+    int tokens;
+    long long due_ms, done_ms;
 };
 
 struct job_seen { /* as Redis has it after a call */
@@ -96,8 +104,14 @@ struct world {
     struct server servers[SERVERS];
     int server_count, job_count, steps, lost_blobs;
     struct job jobs[JOBS];
+    struct referee referee;
     struct queue *client;
+    bool acting; /* somebody is at work: */
+    int actor_kind, actor_number;
+    bool nested; /* somebody works between two calls of another */
     long long client_ms;
+    bool referees;              /* a job wants one, and one looks for work */
+    bool jumped;                /* Redis' clock was set */
     bool loses;                 /* Redis may lose what it did last, once */
     bool lost;                  /* .. and has */
     bool quick;                 /* ended jobs are archived and forgotten soon */
@@ -116,6 +130,10 @@ void advance(struct world *world, long long ms);
 void jump(struct world *world, long long ms); /* for Redis' clock alone */
 struct job *job_of(struct world *world, const char *id);
 
+/* ---- run.c ---- */
+/* between two calls of the actor at work: another one may come in between */
+void world_interrupt(struct world *world);
+
 /* ---- worker.c ---- */
 void worker_begin(struct world *world, struct worker *worker);
 void worker_end(struct worker *worker); /* at once: kill -9 */
@@ -126,12 +144,18 @@ void worker_act(struct worker *worker, bool beat);
 void client_act(struct world *world);
 void server_act(struct world *world, struct server *server, bool janitor);
 
+/* ---- referee.c ---- */
+void referee_begin(struct world *world);
+void referee_end(struct world *world);
+void referee_act(struct world *world);
+
 /* ---- judge.c ---- */
 void judge_attach(struct world *world); /* calls are seen from now on */
 /* Redis went back to an earlier state, so do the judge's notes. What was acknowledged and is gone was
  * lost. */
 void judge_go_back(struct world *world);
 bool judge_at_rest(const struct world *world);
-void judge_end(struct world *world); /* when everything has come to rest */
+void judge_audit(struct world *world); /* at any time */
+void judge_end(struct world *world);   /* when everything has come to rest */
 
 #endif

@@ -29,7 +29,7 @@ def plan(step: Callable[..., Any], *args: Any, mesh: Mesh, device: str | Mapping
          pins: Mapping[str, Any] | None = None, url: str | None = None, key: str | None = None, patience_s: float = 60.0,
          devices: Sequence[Any] | None = None, platform: str | None = None, devices_per_host: int | None = None,
          rollouts: int | None = None, seconds: float | None = None, seed: int | None = None, planner: str | None = None,
-         trip_counts: Mapping[str, int] | None = None, proof: bool = False, outputs: Sequence[str] = (),
+         trip_counts: Mapping[str, int] | None = None, proof: bool = False, outputs: Sequence[str] = (), alternatives: int = 0,
          progress: progress_of.Progress = None) -> Plan:
     """Plans `step(*args)` on `mesh` of `device`s.
 
@@ -42,6 +42,7 @@ def plan(step: Callable[..., Any], *args: Any, mesh: Mesh, device: str | Mapping
               P.UNCONSTRAINED leaves a dimension open
     url, key  a service instead of the program on this machine; patience_s: how long it is tried while it does not answer
     devices   which of the host's devices make the mesh; default jax.devices(). platform: to lower for another one ("cuda", "tpu")
+    alternatives  how many further plans that really differ are wanted, 0 to 16: plan.alternatives
     rollouts, seconds, seed, planner, trip_counts, proof, outputs  as `toast plan` has them
     progress  None: on a terminal; True, False, or a function of a line
     """
@@ -50,13 +51,17 @@ def plan(step: Callable[..., Any], *args: Any, mesh: Mesh, device: str | Mapping
     dims = names.pinned(pins, lowered.leaves, axes)
     options = {"memory_limit_bytes": requests.bytes_of(memory_limit), "devices_per_host": devices_per_host, "rollouts": rollouts,
                "seconds": seconds, "seed": seed, "planner": planner, "trip_counts": dict(trip_counts) if trip_counts else None,
-               "proof": proof or None, "outputs": tuple(outputs)}
+               "proof": proof or None, "outputs": tuple(outputs), "alternatives": alternatives or None}
     kept = {i: _full_rank(lowered, i, each) for i, each in dims.items() if i in lowered.kept}
     request = requests.request_of(lowered.leaves, lowered.kept, axes, device, kept, options)
     if isinstance(mesh, jax.sharding.Mesh) and devices is not None:
         raise MeshError("mesh has devices of its own; leave devices= out")
     files = requests.plan_files(lowered.text, request, url, key, patience_s, progress)
-    out = Plan(lowered, files, axes, dims, mesh if isinstance(mesh, jax.sharding.Mesh) else devices)
+
+    def again(count: int) -> Mapping[str, bytes]:
+        return requests.plan_files(lowered.text, {**request, "alternatives": count}, url, key, patience_s, progress)
+
+    out = Plan(lowered, files, axes, dims, mesh if isinstance(mesh, jax.sharding.Mesh) else devices, again)
     if not out.fits:
         warnings.warn(f"no plan of {lowered.name} fits into the memory limit: the one that needs least takes "
                       f"{out.peak_bytes / 1e9:.2f} GB a device. plan.report['if_nothing_fits'] says more", DoesNotFitWarning, stacklevel=2)
