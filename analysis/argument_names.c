@@ -70,17 +70,23 @@ static char *role_path(struct nda *n, uint32_t argument, char *path)
     return path;
 }
 
+const char *stage_given_name(const struct nda *n, uint32_t i, const struct nda_options *options)
+{
+    const char *given = options && i < options->argument_name_count ? options->argument_names[i] : NULL;
+    bool numbered = false;
+    if (given && *given)
+        return given;
+    return path_of(n->arena, ir_value_location(n->program, n->arguments[i].value), &numbered);
+}
+
 static char *own_name(struct nda *n, uint32_t i, const struct nda_options *options)
 {
     const struct nda_argument *argument = &n->arguments[i];
-    const char *given = options && i < options->argument_name_count ? options->argument_names[i] : NULL;
+    const char *given = stage_given_name(n, i, options);
     bool numbered = false;
     char *path = NULL;
-    if (given && *given)
+    if (given)
         return arena_strndup(n->arena, given, strlen(given));
-    path = path_of(n->arena, ir_value_location(n->program, argument->value), &numbered);
-    if (path)
-        return path;
     if (argument->becomes != NDA_NONE && result_info(n, argument->becomes))
         path = path_of(n->arena, result_info(n, argument->becomes), &numbered);
     if (path)

@@ -4,6 +4,19 @@
 #include "analysis/stages.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+static void keep_rules(struct nda *n, const struct nda_options *options)
+{
+    n->given_rule_count = options ? options->rule_count : 0;
+    n->given_rules = arena_alloc(n->arena, ((size_t)n->given_rule_count + 1) * sizeof *n->given_rules);
+    for (uint32_t i = 0; i < n->given_rule_count; i++) {
+        const struct nda_given_rule *rule = &options->rules[i];
+        n->given_rules[i] =
+            (struct nda_given_rule){arena_strndup(n->arena, rule->target, strlen(rule->target)),
+                                    arena_strndup(n->arena, rule->text, strlen(rule->text))};
+    }
+}
 
 enum error_code nda_create(const struct ir_program *prepared, const struct nda_options *options,
                            struct nda **out, struct error *e)
@@ -13,6 +26,7 @@ enum error_code nda_create(const struct ir_program *prepared, const struct nda_o
     enum error_code code;
     n->program = prepared;
     n->arena = arena_create();
+    keep_rules(n, options);
     code = stage_spaces(n, e);
     if (code != ERROR_OK)
         goto out;
@@ -26,7 +40,7 @@ enum error_code nda_create(const struct ir_program *prepared, const struct nda_o
     stage_conflicts(n);
     stage_groups(n);
     stage_classes(n);
-    stage_roles(n);
+    stage_roles(n, options);
     stage_argument_names(n, options);
     *out = n;
 out:

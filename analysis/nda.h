@@ -129,9 +129,14 @@ struct nda_class {
 };
 
 enum nda_role { NDA_ROLE_PARAMETER, NDA_ROLE_OPTIMIZER, NDA_ROLE_DATA, NDA_ROLE_CACHE };
+/* who decided a role: what is made of the argument, that it is donated, its name, the request */
+enum nda_voter { NDA_BY_DATAFLOW, NDA_BY_DONATION, NDA_BY_NAME, NDA_BY_REQUEST };
+const char *nda_role_name(enum nda_role role);    /* "parameter" */
+const char *nda_voter_name(enum nda_voter voter); /* "dataflow" */
 struct nda_argument {
     uint32_t value, space;
     uint8_t role;         /* enum nda_role */
+    uint8_t role_by;      /* enum nda_voter */
     uint32_t tied_result; /* result it is donated to; NDA_NONE */
     /* tied_result; without one the result that is its update or gradient; NDA_NONE */
     uint32_t becomes;
@@ -212,6 +217,9 @@ struct nda {
     uint32_t crossed_boxes, boxes; /* counts; a box: conflicts.c */
     /* per op: iterations of a while (1 otherwise); 0 = unknown, treated as 1 + warning */
     int64_t *trip_count;
+    /* of the options, copied */
+    struct nda_given_rule *given_rules;
+    uint32_t given_rule_count;
     /* one sentence each, with the op's position */
     char **warnings;
     uint32_t warning_count;
@@ -222,7 +230,22 @@ struct nda_trip_count {
     const char *where; /* "while@file:line" */
     int64_t trips;
 };
+/* {"params/<star>", parameter}; of those that match an argument the last holds */
+struct nda_role_choice {
+    const char *pattern; /* fnmatch over names as they are given; NULL: the argument of that number */
+    uint32_t argument;
+    uint8_t role; /* enum nda_role */
+};
+/* How custom calls of a target may be split: Shardy's notation, "([i, j], [i])->([i, j]) {i=8, j=16}". A rule
+ * that the op brings itself comes first. */
+struct nda_given_rule {
+    const char *target, *text;
+};
 struct nda_options {
+    const struct nda_given_rule *rules;
+    uint32_t rule_count;
+    const struct nda_role_choice *roles;
+    uint32_t role_count;
     const char *const *argument_names;
     uint32_t argument_name_count; /* of the request; may be 0 */
     const struct nda_trip_count *trip_counts;

@@ -18,10 +18,11 @@ static void find_state(struct roles *roles)
     }
 }
 
-void stage_roles(struct nda *n)
+void stage_roles(struct nda *n, const struct nda_options *options)
 {
     size_t values = (size_t)n->program->value_count + 1;
-    struct roles roles = {.n = n};
+    struct roles roles = {.n = n, .options = options};
+    roles.dataflow = mem_zalloc((size_t)n->argument_count + 1, 1);
     roles.direct = mem_zalloc(values, 1);
     roles.reaches = mem_zalloc(values, 1);
     roles.forward = mem_zalloc(values, 1);
@@ -37,6 +38,8 @@ void stage_roles(struct nda *n)
     roles_find_facts(&roles); /* inputs hold the batch, parameters do not */
     roles_of_colors(&roles);
     roles_label_groups(&roles);
+    roles_tell_votes(&roles);
+    free(roles.dataflow);
     free(roles.direct);
     free(roles.reaches);
     free(roles.forward);

@@ -1,15 +1,17 @@
 /* Roles: what arguments are for, what colors do, and what groups are called. Internal to stage_roles
  * (roles.c).
  *
- * Everything comes from dataflow, nothing from names or from the model's kind, so that roles are the same for
- * JAX, PyTorch and hand-written modules. Roles guide: which decisions are offered, expert plans, labels. A
- * wrong role makes a search longer or a label odd; it never makes a plan wrong.
+ * Everything comes from dataflow, so that roles are the same for JAX, PyTorch and hand-written modules;
+ * what an argument is for is then put to the vote of names and donation (roles_vote.c), and the request has
+ * the last word. Roles guide: which decisions are offered, expert plans, labels. A wrong role makes a
+ * search longer or a label odd; it never makes a plan wrong.
  *
  *   step  file                in                             out
  *   1     roles_values.c      spaces                         of each value: direct, reaches, forward, apart
  *   2     roles_gradients.c   spaces, contractions           is this result made of a gradient of that one?
  *   3     roles_state.c       direct, gradients              arguments[].becomes; metrics; train or not
  *   4     roles_arguments.c   values, state, batches         arguments[].role
+ *         roles_vote.c       names, donation, the request   the same, where dataflow is outvoted
  *   5     roles_facts.c       forward, roles of arguments    facts of each color
  *   6     roles_batch.c       facts                          the vote: which colors are batches
  *   7     roles_colors.c      facts, batches                 colors[].roles, groups[].roles
@@ -55,6 +57,8 @@ struct facts {
  * struct owns them. */
 struct roles {
     struct nda *n;
+    const struct nda_options *options; /* NULL: none */
+    uint8_t *dataflow;                 /* of each argument: the role before names and the request had a say */
     uint8_t *direct, *reaches, *forward, *apart; /* roles_values.c */
     uint8_t *ends;                               /* the forward pass is not followed back through it */
     uint8_t *metrics;    /* of each result: made of gradients, and no state; NULL: none is */
@@ -129,7 +133,11 @@ bool roles_has_moments(const struct nda *n, const uint8_t *direct, const uint8_t
 uint8_t *roles_metrics(const struct nda *n, const uint8_t *direct);
 
 /* ---- steps 4 to 8, each after the one before it */
-void roles_of_arguments(struct roles *roles);  /* arguments[].role */
+void roles_of_arguments(struct roles *roles); /* arguments[].role */
+/* after roles_of_arguments: names and the request. Ends with the roles that hold. */
+void roles_vote(struct roles *roles);
+/* a warning for every argument on which the voters differ, and for patterns that match nothing */
+void roles_tell_votes(const struct roles *roles);
 void roles_collect_facts(struct roles *roles); /* adds to facts */
 void roles_find_facts(struct roles *roles);    /* steps 4 and 5 anew, from empty facts */
 bool roles_find_batches(struct roles *roles);  /* batch; false: there is none */

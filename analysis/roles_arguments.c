@@ -71,4 +71,5 @@ void roles_of_arguments(struct roles *roles)
             argument->role = NDA_ROLE_PARAMETER;
     }
     free(color);
+    roles_vote(roles);
 }

@@ -38,6 +38,7 @@ struct rule_part {
 };
 struct rule {
     const struct ir_program *program;
+    const struct nda *nda;         /* for the rules that are given beside the program's own */
     uint32_t op, operand_count;    /* slots [0, operand_count) are operands, then results */
     uint32_t next_link, next_flow; /* links and linked factors opened so far in the program */
     VEC(struct rule_slot) slots;

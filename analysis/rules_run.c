@@ -62,6 +62,7 @@ void rule_run(struct rule *rule, const struct nda *n, uint32_t space)
 {
     const struct nda_space *sp = &n->spaces[space];
     rule->program = n->program;
+    rule->nda = n;
     rule->op = sp->op;
     rule->operand_count = 0;
     rule->slots.count = rule->factors.count = rule->parts.count = 0;

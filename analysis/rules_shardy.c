@@ -98,10 +98,22 @@ static bool is_parallel(const struct rule *rule, const int *letters, int letter)
     return in_operand && rule_result_count(rule) > 0;
 }
 
-bool rule_given(struct rule *rule)
+/* the op's own rule, else the one given for its target; NULL: neither */
+static const char *text_of(const struct rule *rule)
 {
     const struct ir_attr *attr = ir_attr_find(rule->program, rule->op, "sdy.sharding_rule");
-    const char *text = attr && attr->kind == IR_ATTR_TEXT ? ir_string(rule->program, attr->first) : NULL;
+    const struct ir_attr *target = ir_attr_find(rule->program, rule->op, "call_target_name");
+    if (attr && attr->kind == IR_ATTR_TEXT)
+        return ir_string(rule->program, attr->first);
+    for (uint32_t i = 0; target && target->kind == IR_ATTR_STRING && i < rule->nda->given_rule_count; i++)
+        if (strcmp(rule->nda->given_rules[i].target, ir_string(rule->program, target->first)) == 0)
+            return rule->nda->given_rules[i].text;
+    return NULL;
+}
+
+bool rule_given(struct rule *rule)
+{
+    const char *text = text_of(rule);
     uint8_t except[MOST_LETTERS] = {0};
     if (!text || rule->slots.count == 0)
         return false;

@@ -33,10 +33,12 @@ void stage_groups(struct nda *n);
 /* classes; orientation of sets; bits of groups */
 void stage_classes(struct nda *n);
 /* roles of arguments and colors; labels of groups */
-void stage_roles(struct nda *n);
+void stage_roles(struct nda *n, const struct nda_options *options);
 /* the space hands elements on: shape ops, converts, loops, branches, barriers */
 bool stage_moves_only(const struct nda *n, const struct nda_space *sp);
 void stage_argument_names(struct nda *n, const struct nda_options *options);
+/* the name that request or module gives argument i, whatever its role; NULL: none (in the nda's arena) */
+const char *stage_given_name(const struct nda *n, uint32_t i, const struct nda_options *options);
 void stage_trip_counts(struct nda *n, const struct nda_options *options);
 
 /* one sentence, prefixed with the op's name and position: "stablehlo.map at 12:3 has no sharding rule:

@@ -95,8 +95,11 @@ static json_t *encode_arguments(const struct report_argument *list, uint32_t cou
                                  "partition_spec", json_safe(argument->spec), "bytes_per_device",
                                  (json_int_t)argument->bytes_per_device);
         BASE_CHECK(item);
-        if (argument->role >= 0)
+        if (argument->role >= 0) {
             json_object_set_new(item, "role", json_string(report_role_name(argument->role)));
+            json_object_set_new(item, "role_by",
+                                json_string(nda_voter_name((enum nda_voter)argument->role_by)));
+        }
         json_array_append_new(out, item);
     }
     return out;
@@ -183,6 +186,19 @@ static json_t *encode_constraints(const struct report *report)
     return out;
 }
 
+/* what name or request decided: whoever reads the plan has neither */
+static json_t *encode_roles(const struct report *report)
+{
+    json_t *out = json_array();
+    for (uint32_t i = 0; i < report->argument_count; i++) {
+        const struct report_argument *argument = &report->arguments[i];
+        if (argument->role_by == NDA_BY_NAME || argument->role_by == NDA_BY_REQUEST)
+            json_array_append_new(out, json_pack("{s:i, s:s}", "argument", (int)argument->index, "role",
+                                                 report_role_name(argument->role)));
+    }
+    return out;
+}
+
 json_t *encode_plan(const struct report *report, const json_t *pins)
 {
     const struct mesh *mesh = plan_context_mesh(evaluator_context(report->evaluator));
@@ -195,6 +211,17 @@ json_t *encode_plan(const struct report *report, const json_t *pins)
     json_object_set_new(plan, "module", json_string(module));
     json_object_set_new(plan, "arguments", encode_arguments(report->arguments, report->argument_count, mesh));
     json_object_set_new(plan, "results", encode_arguments(report->results, report->result_count, mesh));
+    json_t *roles = encode_roles(report);
+    if (json_array_size(roles))
+        json_object_set(plan, "roles", roles);
+    json_decref(roles);
+    const struct nda *n = plan_context_nda(evaluator_context(report->evaluator));
+    if (n->given_rule_count) {
+        json_t *rules = json_object();
+        for (uint32_t i = 0; i < n->given_rule_count; i++)
+            json_object_set_new(rules, n->given_rules[i].target, json_string(n->given_rules[i].text));
+        json_object_set_new(plan, "rules", rules);
+    }
     json_object_set_new(plan, "pins", pins ? json_deep_copy(pins) : json_array());
     if (report->no_module_pins)
         json_object_set_new(plan, "module_pins", json_false());

@@ -215,6 +215,28 @@ static enum error_code set_profile(json_t *root, const struct api_flags *flags, 
     return ERROR_OK;
 }
 
+/* "params/<star>=parameter,kv=cache" -> {"params/<star>": "parameter", "kv": "cache"} */
+static enum error_code set_roles(json_t *root, const struct api_flags *flags, struct error *e)
+{
+    if (!flags->roles)
+        return ERROR_OK;
+    json_t *roles = json_object();
+    json_object_set_new(root, "roles", roles);
+    for (const char *string = flags->roles; *string;) {
+        size_t size = strcspn(string, ","), name = size;
+        while (name > 0 && string[name - 1] != '=')
+            name--;
+        if (name < 2)
+            return error_set(e, ERROR_USAGE,
+                             "--roles needs NAME=ROLE, e.g. 'params/*=parameter', not '%.60s'", string);
+        char *key = mem_strndup(string, name - 1);
+        json_object_set_new(roles, key, json_stringn(string + name, size - name));
+        free(key);
+        string += size + (string[size] == ',');
+    }
+    return ERROR_OK;
+}
+
 static enum error_code fill(json_t *root, const struct api_flags *flags, struct error *e)
 {
     if (!json_is_object(root))
@@ -230,6 +252,10 @@ static enum error_code fill(json_t *root, const struct api_flags *flags, struct 
         json_object_set_new(root, "entry", json_string(flags->entry));
     if (flags->planner)
         json_object_set_new(root, "planner", json_string(flags->planner));
+    if (flags->annotations)
+        json_object_set_new(root, "annotations", json_string(flags->annotations));
+    TRY(set_roles(root, flags, e));
+    TRY(set_integer(root, "combine_bytes", "--combine-bytes", flags->combine_bytes, e));
     TRY(set_integer(root, "memory_limit_bytes", "--memory-limit", flags->memory_limit, e));
     TRY(set_integer(root, "seed", "--seed", flags->seed, e));
     TRY(set_integer(root, "parallelism", "--parallelism", flags->parallelism, e));

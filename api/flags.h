@@ -13,6 +13,7 @@ struct api_flags {
     const char *mesh; /* "data=4,model=2" */
     const char *device, *backend, *overlap;
     const char *planner;
+    const char *annotations, *roles, *combine_bytes;
     const char *entry;   /* a function's name */
     const char *outputs; /* "plan,report" */
     const char *alternatives;
@@ -32,6 +33,10 @@ struct api_flags {
                "compiler that runs the plan: xla_gpu | xla_tpu | xla_cpu; default: the device's")            \
     FLAG_VALUE(overlap, "--overlap", "O", "auto: as the backend runs collectives | none: they hide nothing") \
     FLAG_VALUE(planner, "--planner", "P", "auto | mcts | cfn | segments | baselines | propagate")            \
+    FLAG_VALUE(annotations, "--annotations", "A",                                                            \
+               "the module's own shardings: pin | baseline (race as `yours`) | ignore")                      \
+    FLAG_VALUE(roles, "--roles", "LIST", "what arguments are: 'params/*=parameter,kv/*=cache'")              \
+    FLAG_VALUE(combine_bytes, "--combine-bytes", "BYTES", "collectives are joined up to this; 1: never")     \
     FLAG_VALUE(entry, "--entry", "FUNC",                                                                     \
                "the function that is planned; default: @main, or the only public one")                       \
     FLAG_VALUE(memory_limit, "--memory-limit", "BYTES", "per device; default: the device's less 10 %")       \

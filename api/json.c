@@ -1,6 +1,8 @@
 /* Reading and writing of JSON values; see json.h. */
 #include "api/json.h"
 
+#include "analysis/nda.h"
+
 #include "base/encode.h"
 
 #include <stdarg.h>
@@ -204,4 +206,33 @@ json_t *json_safe(const char *text)
     value = json_string(other_text.at ? other_text.at : "");
     text_release(&other_text);
     return value;
+}
+
+enum error_code json_given_rules(struct json_at at, struct arena *arena, const struct nda_given_rule **out,
+                                 uint32_t *count, struct error *e)
+{
+    const char *key;
+    json_t *value;
+    *count = 0;
+    if (!at.value)
+        return ERROR_OK;
+    if (!json_is_object(at.value))
+        return json_refuse_to(
+            e, at, ERROR_INVALID_REQUEST,
+            "an object is needed: {\"target of the custom call\": \"([i, j])->([i, j]) {i=8, j=16}\"}");
+    struct nda_given_rule *list = arena_alloc(arena, (json_object_size(at.value) + 1) * sizeof *list);
+    json_object_foreach(at.value, key, value)
+    {
+        const char *text = "";
+        struct json_at item = json_member(&at, key);
+        TRY(json_text(item, 4000, &text, e));
+        if (!strchr(text, '(') || !strstr(text, "->"))
+            return json_refuse_to(
+                e, item, ERROR_INVALID_REQUEST,
+                "a rule is written as Shardy does: ([i, j], [j, k])->([i, k]) {i=8, j=4, k=2}");
+        list[(*count)++] = (struct nda_given_rule){arena_strndup(arena, key, strlen(key)),
+                                                   arena_strndup(arena, text, strlen(text))};
+    }
+    *out = list;
+    return ERROR_OK;
 }

@@ -52,4 +52,9 @@ json_t *json_safe(const char *text);
 char *json_compact(const json_t *value);
 char *json_pretty(const json_t *value);
 
+/* {"target": "([i, j])->([i, j]) {i=8, j=16}"}: rules of custom calls by target, kept in the arena */
+struct nda_given_rule;
+enum error_code json_given_rules(struct json_at at, struct arena *arena, const struct nda_given_rule **out,
+                                 uint32_t *count, struct error *e) BASE_CHECKED;
+
 #endif

@@ -258,28 +258,41 @@ static enum error_code read_stated(struct planner_plan *plan, const struct json_
     return read_stated_list(plan, results, true, stated, e);
 }
 
+static enum error_code read_roles(struct planner_plan *plan, const struct json_at *root, struct error *e)
+{
+    static const char *const known[] = {"argument", "role", NULL};
+    size_t count;
+    struct json_at list = json_member(root, "roles");
+    TRY(json_list(list, MAX_FACTORS, &count, e));
+    struct nda_role_choice *roles = arena_alloc(plan->arena, (count + 1) * sizeof *roles);
+    plan->roles = roles;
+    for (size_t i = 0; i < count; i++) {
+        struct json_at item = json_item(&list, i);
+        int64_t argument = -1;
+        const char *name = "";
+        TRY(json_only(&item, known, e));
+        TRY(json_int(json_member(&item, "argument"), 0, UINT32_MAX - 1, &argument, e));
+        TRY(json_text(json_member(&item, "role"), 20, &name, e));
+        int role = NDA_ROLE_CACHE;
+        while (role >= 0 && strcmp(nda_role_name((enum nda_role)role), name) != 0)
+            role--;
+        if (argument < 0 || role < 0)
+            return json_refuse_to(e, item, ERROR_INVALID_PLAN,
+                                  "\"argument\" and \"role\" (parameter, optimizer, data, cache) are needed");
+        roles[plan->role_count++] = (struct nda_role_choice){NULL, (uint32_t)argument, (uint8_t)role};
+    }
+    return ERROR_OK;
+}
+
 /* *out is set as soon as there is something to destroy */
 static enum error_code read_plan(json_t *value, struct planner_plan **out, struct error *e)
 {
     struct json_at root = {value, ""};
-    static const char *const known[] = {"format",
-                                        "mesh",
-                                        "module",
-                                        "arguments",
-                                        "results",
-                                        "pins",
-                                        "pins_completed",
-                                        "decisions",
-                                        "factors",
-                                        "walk",
-                                        "machine",
-                                        "memory_limit_bytes",
-                                        "hash",
-                                        "found_by",
-                                        "reproducible",
-                                        "build",
-                                        "module_pins",
-                                        "constraints",
+    static const char *const known[] = {"format",      "mesh",        "module",         "arguments",
+                                        "results",     "pins",        "pins_completed", "decisions",
+                                        "factors",     "walk",        "machine",        "memory_limit_bytes",
+                                        "hash",        "found_by",    "reproducible",   "build",
+                                        "module_pins", "constraints", "roles",          "rules",
                                         NULL};
     int64_t format = 1;
     const char *hash = NULL, *found_by = json_string_value(json_object_get(value, "found_by"));
@@ -293,6 +306,8 @@ static enum error_code read_plan(json_t *value, struct planner_plan **out, struc
     bool module_pins = true;
     TRY(json_bool(json_member(&root, "module_pins"), &module_pins, e));
     plan->no_module_pins = !module_pins;
+    TRY(read_roles(plan, &root, e));
+    TRY(json_given_rules(json_member(&root, "rules"), plan->arena, &plan->rules, &plan->rule_count, e));
     TRY(read_decisions(plan, &root, e));
     TRY(read_factors(plan, &root, e));
     TRY(read_stated(plan, &root, e));

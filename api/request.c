@@ -302,6 +302,59 @@ static enum error_code decode_names(struct api_request *request, struct json_at 
     return ERROR_OK;
 }
 
+static enum error_code decode_choice(struct json_at at, const char *const *built, const char *const *later,
+                                     int *out, struct error *e)
+{
+    const char *text = NULL;
+    TRY(json_text(at, 40, &text, e));
+    for (int i = 0; text && built[i]; i++)
+        if (strcmp(text, built[i]) == 0) {
+            *out = i;
+            return ERROR_OK;
+        }
+    for (int i = 0; text && later[i]; i++)
+        if (strcmp(text, later[i]) == 0)
+            return not_built(at, later[i], e);
+    if (!text)
+        return ERROR_OK;
+    struct text list = {0};
+    for (int i = 0; built[i]; i++)
+        text_printf(&list, "%s%s", i ? ", " : "", built[i]);
+    enum error_code code =
+        json_refuse_to(e, at, ERROR_INVALID_REQUEST, "one of these is needed: %s", list.at);
+    text_release(&list);
+    return code;
+}
+
+/* {"params/<star>": "parameter"}, in the order of the object */
+static enum error_code decode_roles(struct api_request *request, struct json_at at, struct error *e)
+{
+    static const char *const roles[] = {"parameter", "optimizer", "data", "cache", NULL}, *const none[] = {
+                                                                                              NULL};
+    const char *key;
+    json_t *value;
+    if (!at.value)
+        return ERROR_OK;
+    if (!json_is_object(at.value))
+        return json_refuse_to(
+            e, at, ERROR_INVALID_REQUEST,
+            "an object is needed: {\"params/*\": \"parameter\"}, roles are parameter, optimizer, "
+            "data, cache");
+    struct nda_role_choice *list =
+        arena_alloc(request->arena, (json_object_size(at.value) + 1) * sizeof *list);
+    uint32_t count = 0;
+    json_object_foreach(at.value, key, value)
+    {
+        int role = -1;
+        TRY(decode_choice(json_member(&at, key), roles, none, &role, e));
+        list[count++] =
+            (struct nda_role_choice){arena_strndup(request->arena, key, strlen(key)), 0, (uint8_t)role};
+    }
+    request->planning.analysis.roles = list;
+    request->planning.analysis.role_count = count;
+    return ERROR_OK;
+}
+
 static enum error_code decode_outputs(struct api_request *request, struct json_at at, struct error *e)
 {
     static const struct {
@@ -330,30 +383,6 @@ static enum error_code decode_outputs(struct api_request *request, struct json_a
         request->planning.outputs |= bit;
     }
     return ERROR_OK;
-}
-
-static enum error_code decode_choice(struct json_at at, const char *const *built, const char *const *later,
-                                     int *out, struct error *e)
-{
-    const char *text = NULL;
-    TRY(json_text(at, 40, &text, e));
-    for (int i = 0; text && built[i]; i++)
-        if (strcmp(text, built[i]) == 0) {
-            *out = i;
-            return ERROR_OK;
-        }
-    for (int i = 0; text && later[i]; i++)
-        if (strcmp(text, later[i]) == 0)
-            return not_built(at, later[i], e);
-    if (!text)
-        return ERROR_OK;
-    struct text list = {0};
-    for (int i = 0; built[i]; i++)
-        text_printf(&list, "%s%s", i ? ", " : "", built[i]);
-    enum error_code code =
-        json_refuse_to(e, at, ERROR_INVALID_REQUEST, "one of these is needed: %s", list.at);
-    text_release(&list);
-    return code;
 }
 
 static enum error_code decode_referee(struct planner_request *planning, struct json_at at, struct error *e)
@@ -478,13 +507,14 @@ static enum error_code decode(struct api_request *request, json_t *value, const 
                               bool module_optional, struct error *e)
 {
     static const char *const known[] = {
-        "module",         "mesh",        "device",      "memory_limit_bytes",
-        "objective",      "planner",     "constraints", "constraints_from_plan",
-        "argument_names", "trip_counts", "budget",      "parallelism",
-        "seed",           "outputs",     "proof",       "on_deadline",
-        "deadline_s",     "labels",      "dry_run",     "no_baselines",
-        "priority",       "overlap",     "annotations", "entry",
-        "alternatives",   "referee",     "webhook",     NULL};
+        "module",         "mesh",          "device",      "memory_limit_bytes",
+        "objective",      "planner",       "constraints", "constraints_from_plan",
+        "argument_names", "trip_counts",   "budget",      "parallelism",
+        "seed",           "outputs",       "proof",       "on_deadline",
+        "deadline_s",     "labels",        "dry_run",     "no_baselines",
+        "priority",       "overlap",       "annotations", "entry",
+        "alternatives",   "referee",       "webhook",     "roles",
+        "rules",          "combine_bytes", NULL};
     struct json_at root = {value, ""};
     TRY(json_only(&root, known, e));
     TRY(plan_pins_expand(value, e));
@@ -498,6 +528,10 @@ static enum error_code decode(struct api_request *request, json_t *value, const 
     TRY(decode_device(request, json_member(&root, "device"), e));
     TRY(decode_constraints(request, json_member(&root, "constraints"), e));
     TRY(decode_names(request, json_member(&root, "argument_names"), json_member(&root, "trip_counts"), e));
+    TRY(decode_roles(request, json_member(&root, "roles"), e));
+    TRY(json_given_rules(json_member(&root, "rules"), request->arena, &request->planning.analysis.rules,
+                         &request->planning.analysis.rule_count, e));
+    TRY(json_int(json_member(&root, "combine_bytes"), 1, INT64_MAX / 4, &request->planning.combine_bytes, e));
     TRY(decode_outputs(request, json_member(&root, "outputs"), e));
     const char *entry = "";
     TRY(json_text(json_member(&root, "entry"), sizeof request->planning.entry - 1, &entry, e));

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The train steps that bench/referee holds the price against: four layers each, at widths that fill a GPU.
+"""The train steps that bench/referee holds the price against: four layers each, at widths that fill a GPU; or two, narrow ones.
 
 Every one is loss, gradients and Adam (bfloat16 parameters, float32 moments, everything donated), as JAX prints it. They
 differ in what a price can get wrong: normalisation, biases, gated or plain feed-forward, grouped heads, tied embeddings,
@@ -28,6 +28,18 @@ SETS = {
                     "batch": 256}),
     "experts": ("experts", {"width": 2048, "hidden": 4096, "heads": 16, "head": 128, "experts": 16, "vocabulary": 32768, "batch": 32,
                             "length": 1024}),
+    # two layers, narrow: for libtpu, which compiles slowly
+    "gpt-s": ("gpt", {"layers": 2, "width": 1024, "hidden": 4096, "heads": 8, "head": 128, "vocabulary": 32768, "batch": 64, "length": 512}),
+    "gemma-s": ("gemma", {"layers": 2, "width": 1024, "hidden": 8192, "heads": 4, "head": 256, "vocabulary": 65536, "batch": 32,
+                          "length": 1024}),
+    "llama-s": ("llama", {"layers": 2, "width": 2048, "hidden": 5632, "heads": 16, "groups": 4, "head": 128, "vocabulary": 16384,
+                          "batch": 32, "length": 1024}),
+    "deep-s": ("llama", {"layers": 2, "width": 4096, "hidden": 11008, "heads": 32, "groups": 8, "head": 128, "vocabulary": 32768,
+                         "batch": 16, "length": 512}),
+    "vit-s": ("vit", {"layers": 2, "width": 1024, "hidden": 4096, "heads": 16, "head": 64, "patches": 256, "pixels": 768,
+                      "classes": 1024, "batch": 256}),
+    "experts-s": ("experts", {"layers": 2, "width": 1024, "hidden": 2048, "heads": 8, "head": 128, "experts": 8, "vocabulary": 16384,
+                              "batch": 32, "length": 512}),
     "seq2seq": ("seq2seq", {"width": 1536, "hidden": 4096, "heads": 12, "head": 128, "vocabulary": 65536, "batch": 64, "length": 512,
                             "source": 1024}),
     "grouped": ("grouped", {"width": 3072, "hidden": 8192, "heads": 24, "groups": 8, "head": 128, "vocabulary": 49152, "batch": 16,
@@ -346,7 +358,7 @@ def lower(name, layers=4):
     import jax.numpy as jnp
 
     which, sizes = SETS[name]
-    make, names = family(which, layers)
+    make, names = family(which, sizes.get("layers", layers))
     outer, layer, loss, inputs = make(sizes)
     shapes = {**outer, **{n: layer for n in names}}
 

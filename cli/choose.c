@@ -84,7 +84,8 @@ static enum error_code whole_number(const char *option, const char *text, int64_
     return ERROR_OK;
 }
 
-static enum error_code from_file(struct cli_choice *choice, struct error *e)
+static enum error_code from_file(struct cli_choice *choice, const struct ir_program *prepared,
+                                 struct error *e)
 {
     struct planner_plan *file = NULL;
     char *json = NULL;
@@ -92,6 +93,13 @@ static enum error_code from_file(struct cli_choice *choice, struct error *e)
     enum error_code code = file_read(choice->plan, CLI_PLAN_MAX_BYTES, &json, &size, e);
     if (!code)
         code = api_plan_parse(json, size, &file, e);
+    if (!code) {
+        struct nda_options options = {.roles = file->roles,
+                                      .role_count = file->role_count,
+                                      .rules = file->rules,
+                                      .rule_count = file->rule_count};
+        code = nda_create(prepared, &options, &choice->nda, e);
+    }
     if (!code)
         code = planner_plan_apply(file, choice->nda, &choice->context, &choice->chosen, e);
     if (!code) {
@@ -164,11 +172,11 @@ enum error_code cli_choose(struct cli_choice *choice, const struct ir_program *p
         snprintf(choice->device_name, sizeof choice->device_name, "%s", choice->device);
     if (choice->memory_limit)
         code = whole_number("--memory-limit", choice->memory_limit, &choice->memory_limit_bytes, e);
+    if (!code && choice->plan)
+        return from_file(choice, prepared, e);
     if (!code)
         code = nda_create(prepared, NULL, &choice->nda, e);
-    if (!code)
-        code = choice->plan ? from_file(choice, e) : from_options(choice, e);
-    return code;
+    return code ? code : from_options(choice, e);
 }
 
 void cli_choice_release(struct cli_choice *choice)

@@ -50,7 +50,9 @@ static const struct cost_backend backends[COST_COMPILERS] = {
                       .source = "openxla/xla: matmul and collective tables of an H100, sol_gpu_cost_model, "
                                 "latency hiding scheduler"},
     [COST_XLA_TPU] = {.name = "xla_tpu",
-                      .fusion = COST_FUSE_BYTES | COST_FUSE_SIBLINGS | COST_FUSE_GATHER | COST_FUSE_TURNED,
+                      .fusion = COST_FUSE_BYTES | COST_FUSE_SIBLINGS | COST_FUSE_GATHER | COST_FUSE_TURNED |
+                                COST_FUSE_PRODUCTS | COST_FUSE_PICKS | COST_FUSE_SCORES,
+                      .heap_waste_permille = 50,
                       .asynchronous = true,
                       .prefetch_bytes = 1000 * MIB,
                       .source = "libtpu 0.0.51 compiled ahead of time: memory; its overlap is not measured"},

@@ -23,9 +23,12 @@ enum cost_fusion_rule {
     COST_FUSE_LAUNCH = 16,  /* what is small is computed again rather than launched for */
     COST_FUSE_GATHER = 32,  /* what is gathered from need not be in memory */
     COST_FUSE_COPIES = 64,  /* putting blocks of a collective in order takes time */
-    COST_FUSE_TURNED = 128, /* arguments of an update whose gradient comes transposed are copied first */
-    COST_FUSE_BATCHED = 256, /* .. of a stacked product alone: no other order can be asked of it */
-    COST_FUSE_PADDED = 512   /* x - max(x) along a row that pads badly to a power of two is stored */
+    COST_FUSE_TURNED = 128, /* arguments of an update whose stacked gradient comes turned are copied first */
+    COST_FUSE_BATCHED = 256,   /* .. where they are first used: libtpu and XLA:GPU differ in when */
+    COST_FUSE_PADDED = 512,    /* x - max(x) along a row that pads badly to a power of two is stored */
+    COST_FUSE_PRODUCTS = 1024, /* what a product or convolution reads may be computed in its kernel */
+    COST_FUSE_PICKS = 2048,    /* a scatter of one element a row compares each element's place */
+    COST_FUSE_SCORES = 4096    /* exponentials of masked float32 scores along a short row are stored */
 };
 
 /* Bandwidth of one collective inside a host as a share of a device's link peak, and its fixed time, by the
@@ -46,7 +49,8 @@ struct cost_backend {
     /* collectives run beside computation, in program order on one stream; false: they block it */
     bool asynchronous;
     bool gradients_late; /* what no product needs (weights' gradients) runs behind what products wait for */
-    int64_t prefetch_bytes; /* at most so much of gathered weights waits for its first reader */
+    int64_t heap_waste_permille; /* of temporaries: what lies idle between buffers, of what is alive */
+    int64_t prefetch_bytes;      /* at most so much of gathered weights waits for its first reader */
     int64_t
         combine_bytes; /* gathers of weights, reductions of gradients: combined up to so many bytes; 0: not */
     /* Inside a host; none: latency and bandwidth of the device (closed forms). */

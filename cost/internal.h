@@ -59,6 +59,8 @@ struct op_info {
     uint8_t in_place;   /* may write its result over an operand that it reads */
     uint8_t update;     /* OP_UPDATE: the operand that is written into operand 0 */
     uint8_t effort;     /* elementwise: bytes that an H100 moves while it computes one element */
+    uint8_t picks;      /* scatter: of one element into each row */
+    uint8_t scores;     /* exponential of masked float32 scores, along a row of at most SCORES_MOST */
     uint8_t short_row;  /* OP_REDUCE: of one array, along its last dimension, at most ROW_MOST elements */
     uint8_t centred;    /* elementwise: x less a short row's reduction of x, as in a softmax */
     uint8_t batch_dims; /* dots: so many dimensions of the result are batched over */
@@ -67,6 +69,7 @@ struct op_info {
 enum {
     ROW_MOST = 32768
 }; /* elements that a block of threads keeps; longer rows take a kernel of their own */
+enum { SCORES_MOST = 1024 }; /* longer rows were not stored by libtpu 0.0.51 */
 
 /* An immutable table for one program; shared by threads. */
 struct price_program {
@@ -235,8 +238,9 @@ struct price_scratch {
     struct sibling_group *groups;
     size_t group_room; /* per kernel */
     uint32_t *readers;
-    size_t reader_room;    /* per value: 1 + the leader of the group that read or made it last */
-    int64_t combine_bytes; /* of the backend: results of one combined reduce_scatter */
+    size_t reader_room;          /* per value: 1 + the leader of the group that read or made it last */
+    int64_t combine_bytes;       /* of the backend: results of one combined reduce_scatter */
+    int64_t heap_waste_permille; /* of the backend */
     struct scatter *scatters;
     size_t scatter_room;
     uint32_t *combined_last, combined_count; /* place of the last member in the line */
@@ -306,6 +310,9 @@ void price_memory(struct price_scratch *scratch, const struct spmd_local *local,
 /* lend.c, after the ranges are known: what fits into results' memory before they are written takes none of
  * its own. boundary_bytes: of arguments and results, what a result's size is compared with. */
 void price_lend(struct price_scratch *scratch, const struct spmd_local *local, int64_t boundary_bytes);
+/* memory.c: bytes of what a gather reads, where that is made for it alone; or 0 */
+int64_t price_gathered_copy(const struct price_scratch *scratch, const struct spmd_local *local,
+                            const struct spmd_step *step);
 /* memory.c, by COST_FUSE_BATCHED, kernels in program order: bytes of arguments that are copied for it */
 int64_t price_turned_bytes(struct price_scratch *scratch, const struct spmd_local *local,
                            const struct kernel *kernel);
@@ -318,10 +325,12 @@ int64_t price_ordered_copy(const struct price_scratch *scratch, const struct spm
  * call */
 const struct kernel *price_depth_first(struct price_scratch *scratch, const struct spmd_local *local);
 
+extern const struct op_info price_pick_info; /* a scatter that picks, where that is elementwise */
 static inline const struct op_info *step_info(const struct price_scratch *scratch,
                                               const struct spmd_step *step)
 {
-    return &scratch->program->ops[step->op];
+    const struct op_info *info = &scratch->program->ops[step->op];
+    return info->picks && scratch->rules & COST_FUSE_PICKS ? &price_pick_info : info;
 }
 extern const struct op_info price_slice_info, price_masked_info, price_partial_info, price_mark_info;
 /* facts of any step; what is no op is described as one */
@@ -347,7 +356,9 @@ static inline uint8_t price_wants_buffer(const struct price_scratch *scratch, co
     bool gathers = info->class == OP_GATHER && !(scratch->rules & COST_FUSE_GATHER);
     bool other = info->class == OP_OTHER || (gathers && o == 0) ||
                  (info->class == OP_UPDATE && (o == 0 || info->update == 2));
-    return info->class == OP_MATMUL ? HARD_MATMUL : other ? HARD_OTHER : 0;
+    if (info->class == OP_MATMUL)
+        return scratch->rules & COST_FUSE_PRODUCTS ? 0 : HARD_MATMUL;
+    return other ? HARD_OTHER : 0;
 }
 /* on one device */
 static inline int64_t value_elements(const struct spmd_local *local, uint32_t value)

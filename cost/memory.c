@@ -266,6 +266,18 @@ static void share_in_kernel(struct price_scratch *scratch, const struct spmd_loc
     }
 }
 
+/* What is gathered from and computed inside every other reader is made once for the gather alone, where
+ * products take their operands in: it runs on a core of its own (SparseCore), which reads memory. */
+int64_t price_gathered_copy(const struct price_scratch *scratch, const struct spmd_local *local,
+                            const struct spmd_step *step)
+{
+    if (!(scratch->rules & COST_FUSE_PRODUCTS) || step->kind != SPMD_OP ||
+        step_info(scratch, step)->class != OP_GATHER)
+        return 0;
+    uint32_t from = local->operands[step->operands];
+    return scratch->values[from].state == VALUE_FUSED ? local->values[from].bytes : 0;
+}
+
 static void place_results(struct price_scratch *scratch, const struct spmd_local *local,
                           const struct spmd_step *step)
 {
@@ -328,11 +340,12 @@ static void count_boundary(const struct price_scratch *scratch, const struct spm
 /* the line's peak and its step; bytes alive at each time from now on in deltas */
 static void find_peak(struct price_scratch *scratch, struct price *out)
 {
-    int64_t alive = out->argument_bytes + out->output_bytes - out->alias_bytes;
-    out->peak_bytes = alive;
+    int64_t boundary = out->argument_bytes + out->output_bytes - out->alias_bytes, temporaries = 0;
+    out->peak_bytes = boundary;
     out->peak_step = 0;
     for (uint32_t kernel = 0; kernel < scratch->kernel_count; kernel++) {
-        alive += scratch->deltas[kernel];
+        temporaries += scratch->deltas[kernel];
+        int64_t alive = boundary + temporaries + temporaries / 1000 * scratch->heap_waste_permille;
         scratch->deltas[kernel] = alive;
         if (alive > out->peak_bytes) {
             out->peak_bytes = alive;
@@ -342,22 +355,24 @@ static void find_peak(struct price_scratch *scratch, struct price *out)
 }
 
 /* ---------------------------------------------------------------- turned arguments */
-/* A gradient that is reduced alone keeps the order of the dot that made it. Where a transpose reads it, the
- * update runs in that order, and the arguments it reads (parameter, moments) are copied into it before. So
- * are those read beside what such updates make: the new parameter is made of new moments. libtpu copies when
- * the program starts (seen in programs of 0.0.51). XLA:GPU asks a product for the order that its reader
- * wants, unless it is batched over a dimension. It copies an argument at its first use: moments when the
- * last product has run; parameters early, and their own memory is free for gradients from then on
+enum { TURNED_LEAST = 1 << 20 }; /* bytes; less is not worth a look */
+
+/* The gradient of stacked weights (experts) that is reduced alone keeps the order of the batched dot that
+ * made it. Where a transpose reads it, the update runs in that order, and the arguments it reads (parameter,
+ * moments) are copied into it before. So are those read beside what such updates make: the new parameter is
+ * made of new moments. libtpu copies when the program starts (seen in programs of 0.0.51). XLA:GPU copies an
+ * argument at its first use: moments when the last product has run; parameters early, and their own memory is
+ * free for gradients from then on. Both ask any other product for the order that its reader wants
  * (docs/design/price.md). */
 static bool keeps_order(const struct price_scratch *scratch, const struct spmd_local *local,
                         const struct spmd_step *reduction)
 {
     uint32_t operand = local->operands[reduction->operands], by = local->values[operand].step;
-    if (scratch->rules & COST_FUSE_TURNED)
-        return local->values[reduction->results].bytes > SPMD_COMBINE_BYTES;
     if (by == SPMD_NONE || local->steps[by].kind != SPMD_OP)
         return false;
     uint8_t batch = step_info(scratch, &local->steps[by])->batch_dims;
+    if (scratch->rules & COST_FUSE_TURNED)
+        return batch && local->values[reduction->results].bytes > TURNED_LEAST;
     return batch && local->values[reduction->results].bytes > scratch->combine_bytes &&
            price_has_outer(local, reduction->results, (uint8_t)(SPMD_WHOLE + batch));
 }
@@ -379,15 +394,15 @@ static int64_t turn_arguments(struct price_scratch *scratch, const struct spmd_l
     const struct spmd_step *step = &local->steps[k->step];
     const struct root *roots = scratch->pool + k->roots;
     bool update = false, at_start = scratch->rules & COST_FUSE_TURNED;
-    int64_t bytes = 0;
+    int64_t bytes = 0, least = at_start ? TURNED_LEAST : SPMD_COMBINE_BYTES;
     for (uint32_t i = 0; i < k->root_count; i++)
         update |= is_turned(scratch, local, roots[i].value);
     if (!update || step->kind != SPMD_OP || step_info(scratch, step)->class == OP_MATMUL)
         return 0;
-    scratch->values[step->results].turned = local->values[step->results].bytes > SPMD_COMBINE_BYTES;
+    scratch->values[step->results].turned = local->values[step->results].bytes > least;
     for (uint32_t i = 0; i < k->root_count; i++) {
         uint32_t argument = roots[i].value;
-        if (argument >= local->argument_count || local->values[argument].bytes <= SPMD_COMBINE_BYTES ||
+        if (argument >= local->argument_count || local->values[argument].bytes <= least ||
             scratch->values[argument].turned)
             continue;
         scratch->values[argument].turned = 1;
@@ -437,6 +452,7 @@ void price_memory(struct price_scratch *scratch, const struct spmd_local *local,
         const struct spmd_step *step = step_at(scratch, local, i);
         place_results(scratch, local, step);
         add_range(scratch, price_ordered_copy(scratch, local, step), (struct live_range){i, i + 1});
+        add_range(scratch, price_gathered_copy(scratch, local, step), (struct live_range){i, i + 1});
         share_in_kernel(scratch, local, i);
     }
     if (scratch->rules & (COST_FUSE_TURNED | COST_FUSE_BATCHED))

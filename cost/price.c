@@ -547,6 +547,9 @@ struct price_live *price_live_at(const struct spmd_local *local, const struct co
         /* beside what is put in order: the blocks as they came, or as they go */
         !scratch->values[entry->results].lent)
         VEC_PUSH(&out, ((struct price_live){entry->results, price_ordered_copy(scratch, local, entry)}));
+    if (entry && price_gathered_copy(scratch, local, entry) > 0)
+        VEC_PUSH(&out, ((struct price_live){local->operands[entry->operands],
+                                            price_gathered_copy(scratch, local, entry)}));
     for (uint32_t i = 0; i < local->step_count;
          i++) /* operands packed for the combined collective of this step */
         if (local->steps[i].combined && local->steps[i].combined == local->steps[step].combined &&

@@ -206,6 +206,9 @@ static bool rather_repeated(const struct price_scratch *scratch, const struct sp
     const struct recompute *again = &scratch->again[value];
     int64_t users = kernels_of(scratch, value),
             bytes = local->values[value].bytes << price_widens(scratch, local, value);
+    /* roots no larger than it (statistics of its rows apart): no kernel reads more */
+    if (scratch->rules & COST_FUSE_PRODUCTS && again->total <= bytes + bytes / 8)
+        return true;
     if (users > KERNELS_KNOWN) /* how many is not known */
         return again->total * 2 <= bytes;
     int64_t repeated = users * again->total, stored = again->total + (users + 1) * bytes;
@@ -213,7 +216,7 @@ static bool rather_repeated(const struct price_scratch *scratch, const struct sp
         repeated += (users - 1) * again->effort;
     if (scratch->rules & COST_FUSE_LAUNCH)
         stored += LAUNCH_BYTES;
-    return repeated <= stored;
+    return scratch->rules & COST_FUSE_PRODUCTS ? repeated < stored : repeated <= stored;
 }
 
 enum { ROW_HOPS = 8 }; /* ops between a reduction and what its row is broadcast into: more is no softmax */
@@ -270,7 +273,7 @@ bool price_rather_fused(const struct price_scratch *scratch, const struct spmd_l
     if (info->class == OP_REDUCE)
         return info->short_row && scratch->rules & COST_FUSE_ROWS && row_stays(scratch, local, step);
     const struct value_use *use = &scratch->uses[step->results];
-    if (use->hard || use->kernel == 0 ||
+    if (use->hard || use->kernel == 0 || (info->scores && scratch->rules & COST_FUSE_SCORES) ||
         (info->centred && scratch->rules & COST_FUSE_PADDED && pads_badly(scratch, local, step)))
         return false;
     return use->kernel != KERNEL_SEVERAL || rather_repeated(scratch, local, step->results);

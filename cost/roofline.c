@@ -155,6 +155,33 @@ static bool reduces_short_row(const struct ir_program *program, uint32_t op)
     return dims.at[0] == (int64_t)from->rank - 1 && ir_type_dims(program, from)[dims.at[0]] <= ROW_MOST;
 }
 
+/* one element a row: every dimension but one is a batch's, and windows have none */
+static bool scatters_elements(const struct ir_program *program, uint32_t op)
+{
+    struct ir_scatter scatter;
+    if (program->ops[op].code != IR_SCATTER || ir_scatter(program, op, &scatter) != 0)
+        return false;
+    const struct ir_type *into = ir_value_type(program, ir_operand(program, op, 0)),
+                         *updates = ir_value_type(program, ir_operand(program, op, 2));
+    return scatter.input_count == 1 && scatter.update_window_dims.count == 0 &&
+           scatter.inserted_window_dims.count == 1 && scatter.input_batch.count + 1 == into->rank &&
+           updates->rank <= into->rank;
+}
+
+/* select --> subtract (the row's maximum) --> exponential, float32 */
+static bool is_of_scores(const struct ir_program *program, uint32_t op)
+{
+    const struct ir_type *type = ir_value_type(program, ir_result(program, op, 0));
+    if (program->ops[op].code != IR_EXPONENTIAL || type->element != IR_F32 || type->rank < 3 ||
+        ir_type_dims(program, type)[type->rank - 1] > SCORES_MOST)
+        return false;
+    uint32_t by = program->values[ir_operand(program, op, 0)].op;
+    if (by == IR_NONE || program->ops[by].code != IR_SUBTRACT)
+        return false;
+    by = program->values[ir_operand(program, by, 0)].op;
+    return by != IR_NONE && program->ops[by].code == IR_SELECT;
+}
+
 /* x less what a short row of x was reduced to; between the two only what gives the row x's shape again */
 static bool is_centred(const struct ir_program *program, uint32_t op)
 {
@@ -234,6 +261,8 @@ static struct op_info describe_op(const struct ir_program *program, uint32_t op)
         info.repeatable = !costly_elementwise(ir_op->code) && reads_one_array(program, op);
     info.effort = effort_of(ir_op->code);
     info.short_row = info.class == OP_REDUCE && reduces_short_row(program, op);
+    info.scores = is_of_scores(program, op);
+    info.picks = info.class == OP_UPDATE && scatters_elements(program, op);
     info.centred = is_centred(program, op);
     if (info.class == OP_MATMUL) {
         info.batch_dims = family == IR_FAMILY_DOT ? batch_dims(program, op) : 0;

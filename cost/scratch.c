@@ -67,6 +67,7 @@ static void take_rules(struct price_scratch *scratch, const struct cost_machine 
     const struct cost_device *device = &machine->device;
     scratch->rules = machine->backend->fusion;
     scratch->combine_bytes = machine->backend->combine_bytes;
+    scratch->heap_waste_permille = machine->backend->heap_waste_permille;
     scratch->effort_scale =
         h100_flops_per_byte * device->memory_bytes_per_s / device->rate_flops[COST_RATE_F32];
     scratch->wide_bf16 = device->no_bf16_arithmetic && scratch->rules & COST_FUSE_BYTES;

@@ -373,6 +373,8 @@ static enum error_code annotate_op(struct emit *e, const struct spmd_step *step,
     bool same = shape == ATOMS && e->program->ops[step->op].code == IR_RESHAPE; /* the same array of atoms */
     if (!code)
         read_operands(e, &lower, shape);
+    if (!code && shape == ATOMS)
+        annotate_join_pieces(e, &lower);
     bool neutral = !code && starts_neutral(e, &lower, &reducer, &initial);
     if (!code && !passes && !same)
         code = lower_as_is(e, &lower, error);

@@ -235,6 +235,50 @@ static bool slice(struct emit *e, struct lower_op *lower)
     return true;
 }
 
+static struct span inner_of(struct span span)
+{
+    return (struct span){span.first + 1, span.count - 1};
+}
+
+/* Operands lie behind each other along the first atom of the dim: each is whole pieces of the inner ones, or
+ * one piece without that first atom. */
+static bool concatenate(struct emit *e, struct lower_op *lower)
+{
+    uint32_t dim = (uint32_t)ir_int(e->program, lower->op, "dimension", 0), to = result(e, lower);
+    struct span joined = span_of(e, to, dim);
+    if (!joined.count)
+        return false;
+    for (uint32_t i = 0; i < lower->in_count; i++) {
+        uint32_t part = operand(e, lower, i);
+        for (uint32_t d = 0; d < ir_value_type(e->program, to)->rank; d++)
+            if (d != dim && !same_span(e, part, span_of(e, part, d), to, span_of(e, to, d)))
+                return false;
+        struct span span = span_of(e, part, dim);
+        bool pieces = span.count == joined.count && same_span(e, part, inner_of(span), to, inner_of(joined)),
+             one = span.count + 1 == joined.count && same_span(e, part, span, to, inner_of(joined));
+        if (!pieces && !one)
+            return false;
+    }
+    lower_set_int(e, lower, "dimension", joined.first);
+    return true;
+}
+
+void annotate_join_pieces(struct emit *e, struct lower_op *lower)
+{
+    if (e->program->ops[lower->op].code != IR_CONCATENATE)
+        return;
+    struct span joined = span_of(e, result(e, lower), ir_int(e->program, lower->op, "dimension", 0));
+    for (uint32_t i = 0; i < lower->in_count; i++) {
+        struct emit_tensor *in = &lower->in[i];
+        if (in->rank == lower->out[0].rank)
+            continue;
+        int64_t dims[EMIT_MAX_RANK];
+        for (uint32_t d = 0; d < lower->out[0].rank; d++)
+            dims[d] = d == joined.first ? 1 : lower->out[0].dims[d];
+        *in = emit_reshape(e, *in, lower->out[0].rank, dims);
+    }
+}
+
 static bool prepare(struct emit *e, struct lower_op *lower)
 {
     enum ir_family family = ir_opcode_family((enum ir_opcode)e->program->ops[lower->op].code);
@@ -250,6 +294,8 @@ static bool prepare(struct emit *e, struct lower_op *lower)
         return dot(e, lower);
     if (family == IR_FAMILY_SLICE)
         return slice(e, lower);
+    if (e->program->ops[lower->op].code == IR_CONCATENATE)
+        return concatenate(e, lower);
     return family == IR_FAMILY_RESHAPE && same_atoms(e, operand(e, lower, 0), result(e, lower));
 }
 

@@ -47,6 +47,9 @@ enum error_code lower_mask_initial(struct emit *e, struct lower_op *lower, uint3
 /* annotate_atoms.c: rewrites o->attrs and o->out's sizes so that the op works on arrays of atoms; false
  * (nothing changed) where its family or its atoms do not allow it */
 bool annotate_in_atoms(struct emit *e, struct lower_op *lower);
+/* operands of a concatenation on atoms, as they were read: a single piece gets the dim that pieces lie along
+ */
+void annotate_join_pieces(struct emit *e, struct lower_op *lower);
 
 /* lower_shape.c: values of one shape, constants, iota, movement without computation */
 enum error_code lower_constant(struct emit *e, struct lower_op *lower, struct error *error) BASE_CHECKED;

@@ -56,6 +56,7 @@ static enum error_code make(struct planner_job *j, struct error *e)
                                request->method == PLANNER_PROPAGATE, j->nda, &request->mesh, &j->context, e));
     struct spmd_options walk = spmd_default_options(&request->mesh);
     cost_axis_order(&j->machine, &request->mesh, walk.axis_order);
+    walk.combine_bytes = request->combine_bytes;
     TRY(evaluator_create(j->context, &j->machine, &walk, &j->evaluator, e));
     TRY(planner_job_make_yours(j, e));
     TRY(planner_job_make_given(j, e));

@@ -31,8 +31,12 @@ struct planner_plan {
     struct mesh mesh;
     const struct planner_constraint *constraints; /* its pins */
     uint32_t constraint_count;
-    bool no_module_pins; /* the module's own shardings are no pins of it */
-    bool pins_completed; /* replays start from the pins completed by propagation */
+    bool no_module_pins;                 /* the module's own shardings are no pins of it */
+    bool pins_completed;                 /* replays start from the pins completed by propagation */
+    const struct nda_role_choice *roles; /* by number, of arguments whose name or request decided */
+    uint32_t role_count;
+    const struct nda_given_rule *rules; /* of custom calls, as the request gave them */
+    uint32_t rule_count;
     struct spmd_options walk;
     char device[64];            /* "": none named */
     int64_t memory_limit_bytes; /* of one device; 0: none named */

@@ -90,6 +90,7 @@ struct planner_request {
     uint32_t constraint_count;
     struct nda_options
         analysis;          /* names of arguments and trip counts of loops that the module does not say */
+    int64_t combine_bytes; /* collectives are joined up to this; 0: SPMD_COMBINE_BYTES; 1: never */
     uint32_t rollouts;     /* 0: by module size */
     uint32_t parallelism;  /* search tasks in flight; 16 */
     uint64_t seed;         /* 1 */

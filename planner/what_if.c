@@ -115,9 +115,19 @@ static enum error_code run(const struct planner_what_if *what_if, const struct i
     const struct planner_request *request = what_if->request;
     struct planner_pricing *pricing = out->inside;
     TRY(ir_prepare_entry(image, request->entry[0] ? request->entry : NULL, &pricing->prepared, e));
-    TRY(nda_create(&pricing->prepared, &request->analysis, &pricing->nda, e));
+    struct nda_options analysis = request->analysis;
+    if (what_if->plan && what_if->plan->role_count) {
+        analysis.roles = what_if->plan->roles;
+        analysis.role_count = what_if->plan->role_count;
+    }
+    if (what_if->plan && what_if->plan->rule_count) {
+        analysis.rules = what_if->plan->rules;
+        analysis.rule_count = what_if->plan->rule_count;
+    }
+    TRY(nda_create(&pricing->prepared, &analysis, &pricing->nda, e));
     TRY(planner_machine_create(request, &pricing->machine, e));
     pricing->walk = spmd_default_options(&request->mesh);
+    pricing->walk.combine_bytes = request->combine_bytes;
     cost_axis_order(&pricing->machine, &request->mesh, pricing->walk.axis_order);
     TRY(choose_plan(what_if, pricing, e));
     TRY(evaluator_create(pricing->context, &pricing->machine, &pricing->walk, &pricing->evaluator, e));

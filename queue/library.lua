@@ -194,7 +194,8 @@ local function stop_job(job, why, state_without, err)
     local discard = state_without == 'discard'
     call('HSET', P .. 'j:' .. job.id, 'stop', why)
     job.stop = why
-    if (job.state == 'finalizing' or job.state == 'cancelling') and not discard then
+    -- a referee's step is no writing: it ends, and what was found is written
+    if (job.state == 'finalizing' or job.state == 'cancelling') and job.kind ~= 'referee' and not discard then
         if why == 'cancel' then set_state(job, 'cancelling') end
         -- what is being written leaves the proof out now: whoever is at it loses its lease, and the step begins again
         if why == 'deadline' and job.state == 'finalizing' then

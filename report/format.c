@@ -127,6 +127,7 @@ void report_arguments(const struct plan_context *context, const struct plan *pla
         argument->index = i;
         argument->name = results ? n->result_names[i] : n->arguments[i].name;
         argument->role = results ? -1 : n->arguments[i].role;
+        argument->role_by = results ? (uint8_t)NDA_BY_DATAFLOW : n->arguments[i].role_by;
         argument->regather = results ? 0 : plan->regather[i];
         report_type(n->program, value, argument->type, sizeof argument->type);
         plan_boundary_sharding(context, plan, space, &argument->sharding);

@@ -369,7 +369,7 @@ static enum error_code make_report(struct maker *maker, const struct search *sea
     free(maker->step_times); /* the steps were put into another order */
     maker->step_times = price_step_times(&maker->local, evaluator_machine(report->evaluator));
     TRY(report_find_whole(maker->context, maker->session, &maker->plan, &maker->local, maker->step_times,
-                          report, e));
+                          search != NULL, report, e));
     plan_context_decisions(maker->context, &report->offered);
     report->pruned = plan_context_pruned(maker->context);
     if (report->price.peak_bytes > report->memory_limit_bytes) {

@@ -70,6 +70,7 @@ struct report_argument {
     uint32_t index;
     const char *name; /* borrowed from the nda */
     int role;         /* enum nda_role; -1 for results */
+    uint8_t role_by;  /* enum nda_voter */
     char type[96];    /* "bf16[256128,2048]" */
     struct plan_sharding sharding;
     /* bit a: what is gathered of it over axis a is let go between distant uses */

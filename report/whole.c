@@ -20,6 +20,7 @@ struct finder {
     const struct spmd_local *local;
     const int64_t *step_times;
     struct report *report;
+    bool priced;
     int64_t *bytes, *time_ps; /* by group */
     bool *split;
     struct plan trial;
@@ -104,12 +105,12 @@ static void tell_sizes(const struct finder *finder, int64_t size, char *out, siz
             at += (size_t)snprintf(out + at, room - at, "%s%s=%lld", shown++ ? ", " : "",
                                    finder->mesh->axes[axis].name, (long long)devices);
     }
-    int64_t below = size / least * least;
+    int64_t below = size / least * least, above = below + least;
     if (at < room && below > 0)
         snprintf(out + at, room - at, "; the nearest sizes that are: %lld, %lld", (long long)below,
-                 (long long)(below + least));
+                 (long long)above);
     else if (at < room)
-        snprintf(out + at, room - at, "; the nearest size that is: %lld", (long long)(below + least));
+        snprintf(out + at, room - at, "; the nearest size that is: %lld", (long long)above);
 }
 
 /* the op that keeps most of the group's factors whole, and whether none of them could be split */
@@ -247,7 +248,7 @@ static enum error_code explain(struct finder *finder, struct error *e)
             tell_sizes(finder, whole->size, whole->sizes, sizeof whole->sizes);
         } else if (no_rule(finder, whole->group, whole)) {
             whole->reason = REPORT_NO_RULE;
-        } else if (i < PRICED) {
+        } else if (finder->priced && i < PRICED) {
             TRY(try_group(finder, whole, e));
         } else {
             whole->reason = REPORT_NOT_TRIED;
@@ -258,7 +259,8 @@ static enum error_code explain(struct finder *finder, struct error *e)
 
 enum error_code report_find_whole(const struct plan_context *context, struct evaluator_session *session,
                                   const struct plan *plan, const struct spmd_local *local,
-                                  const int64_t *step_times, struct report *report, struct error *e)
+                                  const int64_t *step_times, bool priced, struct report *report,
+                                  struct error *e)
 {
     struct finder finder = {.context = context,
                             .n = plan_context_nda(context),
@@ -267,7 +269,8 @@ enum error_code report_find_whole(const struct plan_context *context, struct eva
                             .plan = plan,
                             .local = local,
                             .step_times = step_times,
-                            .report = report};
+                            .report = report,
+                            .priced = priced};
     finder.bytes = mem_zalloc(finder.n->group_count + 1, sizeof *finder.bytes);
     finder.time_ps = mem_zalloc(finder.n->group_count + 1, sizeof *finder.time_ps);
     finder.split = mem_zalloc(finder.n->group_count + 1, sizeof *finder.split);

@@ -6,10 +6,11 @@
 #include "report/report.h"
 
 /* Fills report->whole (in the report's arena) and adds a warning for a batch that no axis divides. local: of
- * the plan, with the times of its steps. Errors: of the walk. */
+ * the plan, with the times of its steps. priced: the best try is measured, which takes many walks (not for
+ * answers that must be quick). Errors: of the walk. */
 enum error_code report_find_whole(const struct plan_context *context, struct evaluator_session *session,
                                   const struct plan *plan, const struct spmd_local *local,
-                                  const int64_t *step_times, struct report *report,
+                                  const int64_t *step_times, bool priced, struct report *report,
                                   struct error *e) BASE_CHECKED;
 /* its section of report.txt */
 void report_text_whole(const struct report *report, struct text *out);

@@ -29,8 +29,8 @@ struct process {
     /* guards pid: once a child was waited for, its number may be another process's, not to be killed */
     pthread_mutex_t lock;
     pid_t pid; /* 0: there is none, or it was waited for */
-    bool
-        broken; /* a connection ended, or carried what is no message: a death of its own is waited for a moment */
+    /* a connection ended, or carried what is no message: a death of its own is waited for a moment */
+    bool broken;
     struct timespec started;
     int64_t oom_kills; /* host_oom_kills at its start */
     int short_lives;   /* children in a row that ended within a second of their start */

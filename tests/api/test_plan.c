@@ -1,12 +1,13 @@
 /* timeout: 120 */
 /* A job in this process: plan.json of the best so far, which a worker writes after every epoch, is made
- * without the rest of the report and must not differ from the plan.json of the end. */
+ * without the rest of the report and must not differ from the plan.json of the end but for `constraints`. */
 #include "support.h"
 
 #include "api/artifacts.h"
 #include "base/file.h"
 #include "ir/read.h"
 
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,8 +50,13 @@ static void test_plan_so_far(void **state)
             if (strcmp(end.at[i].name, "plan.json") == 0)
                 plan = &end.at[i];
         assert_non_null(plan);
-        assert_int_equal(plan->size, strlen(so_far));
-        assert_memory_equal(plan->bytes, so_far, plan->size);
+        /* a finished job's has what takes longer to find, too */
+        json_t *whole = json_loadb(plan->bytes, plan->size, 0, NULL), *early = json_loads(so_far, 0, NULL);
+        assert_true(json_is_array(json_object_get(whole, "constraints")));
+        assert_int_equal(json_object_del(whole, "constraints"), 0);
+        assert_true(json_equal(whole, early));
+        json_decref(whole);
+        json_decref(early);
         assert_non_null(strstr(so_far, "\"worth_ps\""));
         free(so_far);
         api_artifacts_release(&end);

@@ -196,34 +196,122 @@ static void bf16_is_kept_wide_without_its_arithmetic(void **state)
     assert_int_equal(wide.temporary, 2 * N);
 }
 
-/* An all_reduce of its own whose result is read transposed: the moment is in the other order from the start.
- */
+/* a product of many matrices of the program's first argument */
+static uint32_t batched_product(struct toy *toy, int64_t floats)
+{
+    uint32_t type = ir_build_tensor_type(toy->builder, IR_F32, 1, &floats), reads[2] = {0};
+    struct ir_attr attr = ir_build_named(
+        toy->builder, "dot_dimension_numbers",
+        ir_build_text(toy->builder,
+                      "#stablehlo.dot<lhs_batching_dimensions = [0], rhs_batching_dimensions = [0]>"));
+    uint32_t op = ir_build_op(toy->builder, &(struct ir_op_spec){.name = "stablehlo.dot_general",
+                                                                 .operands = reads,
+                                                                 .operand_count = 2,
+                                                                 .result_types = &type,
+                                                                 .result_count = 1,
+                                                                 .attrs = &attr,
+                                                                 .attr_count = 1});
+    return toy_step(toy, SPMD_OP, op, reads, 2, 1, floats);
+}
+
+/* The gradient of stacked weights is reduced and read transposed: the moment is in the other order from the
+ * start. A single matrix' is not. Beside that a share of the temporaries lies idle in the heap. */
 static void turned_arguments_are_copied(void **state)
 {
-    const int64_t floats = 9 * MIB; /* 36 MiB, more than what is combined */
-    for (int tpu = 0; tpu < 2; tpu++) {
-        struct toy toy;
-        toy_begin(&toy, 2, (int64_t[]){floats, floats}, (int[]){-1, 0});
-        uint32_t dot = TOY_OP(&toy, "sort", floats, 0);
-        uint32_t sum = toy_step(&toy, SPMD_ALL_REDUCE, 0, &dot, 1, 1, floats);
-        toy.local.steps[1].axis_count = 1;
-        uint32_t turned = TOY_OP(&toy, "transpose", floats, sum);
-        uint32_t moment = TOY_OP(&toy, "add", floats, turned, 1);
-        TOY_END(&toy, moment);
-        if (tpu)
-            cost_machine_set_backend(&toy.machine, &toy.mesh, COST_XLA_TPU);
-        struct price price = toy_price(&toy);
-        /* two arguments, the gradient before and after it is reduced; the copy */
-        assert_int_equal(price.peak_bytes, 4 * floats * (4 + tpu));
-        uint32_t count;
-        struct price_live *live = price_live_at(&toy.local, &toy.machine, price.peak_step, &count);
-        int64_t alive = 0;
-        for (uint32_t i = 0; i < count; i++)
-            alive += live[i].bytes;
-        assert_int_equal(alive, price.peak_bytes);
-        free(live);
-        toy_release(&toy);
-    }
+    const int64_t floats = 9 * MIB;
+    struct cost_backend backend = *cost_backend(COST_XLA_TPU);
+    for (int stacked = 0; stacked < 2; stacked++)
+        for (int waste = 0; waste < 2; waste++) {
+            struct toy toy;
+            toy_begin(&toy, 2, (int64_t[]){floats, floats}, (int[]){-1, 0});
+            uint32_t dot = stacked ? batched_product(&toy, floats) : TOY_OP(&toy, "sort", floats, 0);
+            uint32_t sum = toy_step(&toy, SPMD_ALL_REDUCE, 0, &dot, 1, 1, floats);
+            toy.local.steps[1].axis_count = 1;
+            uint32_t turned = TOY_OP(&toy, "transpose", floats, sum);
+            uint32_t moment = TOY_OP(&toy, "add", floats, turned, 1);
+            TOY_END(&toy, moment);
+            backend.heap_waste_permille = waste ? 50 : 0;
+            toy.machine.backend = &backend;
+            struct price price = toy_price(&toy);
+            /* two arguments, the gradient before and after it is reduced; the copy */
+            int64_t temporaries = 4 * floats * (2 + stacked);
+            assert_int_equal(price.peak_bytes,
+                             4 * floats * 2 + temporaries + (waste ? temporaries / 1000 * 50 : 0));
+            uint32_t count;
+            struct price_live *live = price_live_at(&toy.local, &toy.machine, price.peak_step, &count);
+            int64_t alive = 0;
+            for (uint32_t i = 0; i < count; i++)
+                alive += live[i].bytes;
+            assert_int_equal(alive, 4 * floats * 2 + temporaries);
+            free(live);
+            toy_release(&toy);
+        }
+}
+
+/* a sum that a product reads: computed in its kernel, or stored for it */
+static void products_take_their_operands_in(void **state)
+{
+    static const char text[] =
+        "func.func @main(%a: tensor<1024x1024xf32>, %b: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {\n"
+        "    %c = stablehlo.add %a, %b : tensor<1024x1024xf32>\n"
+        "    %d = stablehlo.dot_general %c, %b, contracting_dims = [1] x [0] : "
+        "(tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xf32>\n"
+        "    return %d : tensor<1024x1024xf32>\n}\n";
+    assert_int_equal(measure_on("h100", text, COST_FUSE_BYTES).temporary, 4 * MIB);
+    assert_int_equal(measure_on("h100", text, COST_FUSE_BYTES | COST_FUSE_PRODUCTS).temporary, 0);
+}
+
+/* rows of a converted table, once more: SparseCore reads memory, so the copy exists while it runs */
+static void gathers_beside_products_have_a_copy(void **state)
+{
+    static const char text[] =
+        "func.func @main(%t: tensor<2048x1024xbf16>, %i: tensor<64x1xi32>) -> tensor<64x1024xf32> {\n"
+        "    %c = stablehlo.convert %t : (tensor<2048x1024xbf16>) -> tensor<2048x1024xf32>\n"
+        "    %g = \"stablehlo.gather\"(%c, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], "
+        "collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = "
+        "array<i64: 1, 1024>}> : (tensor<2048x1024xf32>, tensor<64x1xi32>) -> tensor<64x1024xf32>\n"
+        "    return %g : tensor<64x1024xf32>\n}\n";
+    uint16_t rules = COST_FUSE_BYTES | COST_FUSE_GATHER | COST_FUSE_PRODUCTS;
+    assert_int_equal(measure_on("h100", text, rules).temporary, 8 * MIB);
+}
+
+/* one element into each row of zeros, times an array: a comparison inside the product's kernel */
+static void scatters_of_elements_compare(void **state)
+{
+    static const char text[] =
+        "func.func @main(%x: tensor<1024x1024xf32>, %i: tensor<1024x1x1xi32>, %u: tensor<1024x1xf32>) -> "
+        "tensor<1024x1024xf32> {\n"
+        "    %zero = stablehlo.constant dense<0.0> : tensor<1024x1024xf32>\n"
+        "    %s = \"stablehlo.scatter\"(%zero, %i, %u) <{indices_are_sorted = false, "
+        "scatter_dimension_numbers = "
+        "#stablehlo.scatter<inserted_window_dims = [1], input_batching_dims = [0], "
+        "scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [1], index_vector_dim = 2>, "
+        "unique_indices = false}> ({\n    ^bb0(%l: tensor<f32>, %r: tensor<f32>):\n"
+        "      %a = stablehlo.add %l, %r : tensor<f32>\n      stablehlo.return %a : tensor<f32>\n    }) : "
+        "(tensor<1024x1024xf32>, tensor<1024x1x1xi32>, tensor<1024x1xf32>) -> tensor<1024x1024xf32>\n"
+        "    %y = stablehlo.multiply %s, %x : tensor<1024x1024xf32>\n"
+        "    return %y : tensor<1024x1024xf32>\n}\n";
+    assert_int_equal(measure_on("h100", text, COST_FUSE_BYTES | COST_FUSE_PICKS).temporary, 0);
+    assert_true(measure_on("h100", text, COST_FUSE_BYTES).temporary >= 4 * MIB);
+}
+
+/* exponentials of masked scores that two kernels use: stored in float32, not computed again from bf16 */
+static void scores_are_stored_as_exponentials(void **state)
+{
+#define WIDE "tensor<4x512x512xf32>"
+    static const char text[] =
+        "func.func @main(%s: tensor<4x512x512xbf16>, %m: tensor<4x512x512xi1>, %w: " WIDE ") -> "
+        "(" WIDE ", " WIDE ") {\n"
+        "    %f = stablehlo.convert %s : (tensor<4x512x512xbf16>) -> " WIDE "\n"
+        "    %c = stablehlo.select %m, %f, %w : tensor<4x512x512xi1>, " WIDE "\n"
+        "    %d = stablehlo.subtract %c, %w : " WIDE "\n"
+        "    %e = stablehlo.exponential %d : " WIDE "\n"
+        "    %0 = stablehlo.sine %e : " WIDE "\n"
+        "    %1 = stablehlo.negate %e : " WIDE "\n"
+        "    return %0, %1 : " WIDE ", " WIDE "\n}\n";
+#undef WIDE
+    assert_int_equal(measure_on("h100", text, COST_FUSE_BYTES).temporary, 0);
+    assert_int_equal(measure_on("h100", text, COST_FUSE_BYTES | COST_FUSE_SCORES).temporary, 4 * MIB);
 }
 
 /* Two reduce_scatters that XLA for GPUs makes one of: the first one's operand waits for the second's. */
@@ -262,6 +350,10 @@ int main(void)
         cmocka_unit_test(siblings_read_once),
         cmocka_unit_test(bf16_is_kept_wide_without_its_arithmetic),
         cmocka_unit_test(turned_arguments_are_copied),
+        cmocka_unit_test(products_take_their_operands_in),
+        cmocka_unit_test(gathers_beside_products_have_a_copy),
+        cmocka_unit_test(scatters_of_elements_compare),
+        cmocka_unit_test(scores_are_stored_as_exponentials),
         cmocka_unit_test(combined_scatters_hold_their_operands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

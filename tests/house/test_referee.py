@@ -10,7 +10,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 KEPT = ROOT / "tests/house/referee"
 sys.path.insert(0, str(ROOT / "clients/python/src"))
-from toast_referee import compare, compilers, devices, modules, schedule  # noqa: E402
+from toast_referee import compare, compilers, devices, libtpu, modules, schedule  # noqa: E402
 
 
 def close(found, wanted):
@@ -48,6 +48,20 @@ def test_shapes_and_groups():
     assert modules.group_size("[2,8]<=[4,4]T(1,0)") == 8
     assert modules.group_size("mesh['data'=4,'model'=2] {'data'}") == 4
     assert modules.group_size("mesh['data'=4,'model'=2] {'data':(1)2,'model'}") == 4
+
+
+def test_libtpu():
+    """bytes in HBM of a buffer assignment: parameters, results in them and beside them, the heap; on-chip memory has a color"""
+    text = """BufferAssignment:
+allocation 0: size 4096, page 0, parameter 0, shape |f32[1024]| at ShapeIndex {}, maybe-live-out:
+ value: <14 param @0> (size=4096,offset=0): f32[1024]{0:T(1024)}
+allocation 1: size 512, page 0, parameter 1, shape |f32[]| at ShapeIndex {}:
+allocation 2: size 1024, page 0, output shape is |f32[256]|, maybe-live-out:
+allocation 3: size 777, color 1, page 0, preallocated-temp:
+allocation 4: size 8192, page 0, preallocated-temp:
+allocation 5: size 256, page 0, thread-local:
+"""
+    assert libtpu.assignment(text) == {"arguments": 4608, "outputs": 5120, "alias": 4096, "temporaries": 8192}
 
 
 def row(name, ours, theirs, peak=1.0, fits=True):
@@ -93,6 +107,6 @@ def test_programs_answer():
     assert lacking.returncode == 2 and "--module" in lacking.stderr, lacking
 
 
-for check in (test_schedule, test_module, test_shapes_and_groups, test_compare, test_devices, test_programs_answer):
+for check in (test_schedule, test_module, test_libtpu, test_shapes_and_groups, test_compare, test_devices, test_programs_answer):
     check()
     print(check.__name__)

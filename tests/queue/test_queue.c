@@ -370,6 +370,41 @@ static void test_deadline_at_the_end(void **state)
     }
 }
 
+/* A job that waits for its referee is being finalized, as it was before: a cancel ends the wait, not the job,
+ * and its artifacts are written. */
+static void test_stop_at_the_referee(void **state)
+{
+    struct fixture *fixture = *state;
+    struct queue_pair fields[] = {{"request", "r"}, {"module", "m"}, {"referee", "xla_cpu"}};
+    struct queue_task task, emit, last;
+    struct error e;
+    bool found, existed, over;
+    char id[QUEUE_ID_SIZE], now[32];
+    queue_new_id(id);
+    struct queue_submission submission = {
+        .id = id, .tenant = "default", .first_kind = "read", .fields = fields, .field_count = 3};
+    ASSERT_OK(queue_submit(fixture->queue, &submission, &existed, &e), &e);
+    claim(fixture->queue, "w1", &task, true);
+    struct queue_step step = {
+        .kind = "emit", .tasks = 1, .join = "", .wrap = "", .state = "finalizing", .progress = "{}"};
+    ASSERT_OK(queue_commit(fixture->queue, &task, &step, "w2", &emit, &found, &e), &e);
+    assert_true(found);
+    step.kind = "referee";
+    step.wrap = "emit";
+    ASSERT_OK(queue_commit(fixture->queue, &emit, &step, "w3", &last, &found, &e), &e);
+    assert_false(found); /* it is no planning worker's */
+    expect_state(fixture->queue, id, "finalizing");
+    ASSERT_OK(queue_cancel(fixture->queue, id, false, now, &over, &e), &e);
+    expect_state(fixture->queue, id, "cancelling");
+    claim(fixture->queue, "w4", &last, true);
+    assert_string_equal(last.kind, "emit");
+    ASSERT_OK(queue_finish(fixture->queue, &last, "succeeded", "", "{}", NULL, 0, &over, &e), &e);
+    expect_state(fixture->queue, id, "cancelled");
+    queue_task_release(&task);
+    queue_task_release(&emit);
+    queue_task_release(&last);
+}
+
 /* seconds cut the search first: by the deadline a job that may not be late has ended all the same */
 static void test_deadline_after_seconds(void **state)
 {
@@ -562,6 +597,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_cancel, setup, teardown),
         cmocka_unit_test_setup_teardown(test_deadline, setup, teardown),
         cmocka_unit_test_setup_teardown(test_deadline_at_the_end, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_stop_at_the_referee, setup, teardown),
         cmocka_unit_test_setup_teardown(test_deadline_after_seconds, setup, teardown),
         cmocka_unit_test_setup_teardown(test_deadline_bounds_the_end, setup, teardown),
         cmocka_unit_test_setup_teardown(test_redis_killed, setup, teardown),

@@ -87,7 +87,7 @@ def check_plan(p):
                'reproducible build', 'plan.json')
     sharding = 'index name type dims partition_spec bytes_per_device'
     for a in p['arguments']:
-        members(a, sharding + ' role', 'argument')
+        members(a, sharding + ' role role_by', 'argument')
     for a in p['results']:
         members(a, sharding, 'result')
     for d in p['decisions']:
@@ -110,7 +110,6 @@ with tempfile.TemporaryDirectory() as scratch:
 
     # a mesh that divides nothing: said of every dimension, the batch first, with the sizes that it would divide
     report, _ = plan('t2b.mlir', f'{scratch}/thirds', '--mesh', 'data=3', '--planner', 'baselines')
-    check_report(report)
     batch = [w for w in report['whole'] if w['dimension'] == 'batch']
     check(batch and batch[0]['reason'] == 'does_not_divide' and '6, 9' in batch[0]['sizes'], f'a batch of 8 over 3: {batch}')
     check(any('the batch' in w and '6, 9' in w for w in report['warnings']), f'a warning for it: {report["warnings"]}')

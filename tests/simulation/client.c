@@ -30,6 +30,9 @@ static void invent(struct world *world, struct job *job, int number)
                             .network = choose(choices, 4) == 3};
     if (job->shape.problem)
         job->shape.tasks = 2;
+    job->shape.referee = !job->shape.problem && choose(choices, 6) == 5;
+    if (job->shape.referee) /* in one of four worlds none ever comes */
+        world->referees |= choose(choices, 4) != 3;
     snprintf(job->id, sizeof job->id, "j_%025d0", number);
     snprintf(job->tenant, sizeof job->tenant, "%s", choose(choices, 2) ? "two" : "one");
     snprintf(job->print, sizeof job->print, "p%d", number);
@@ -90,6 +93,7 @@ static void submit(struct world *world, struct job *job)
     const struct queue_pair fields[] = {{"request", job->request},
                                         {"module", job->module},
                                         {"labels", ""},
+                                        {"referee", job->shape.referee ? "xla_cpu" : ""},
                                         {"seconds_ms", seconds},
                                         {"digest", digest},
                                         {"digest_build", "one"},

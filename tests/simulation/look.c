@@ -8,7 +8,8 @@
 /* functions whose first arguments are a task and the token that holds it */
 static bool of_task(const char *name)
 {
-    static const char *const names[] = {"task_done", "epoch_commit", "finish", "release", "died", "reset"};
+    static const char *const names[] = {"task_done", "epoch_commit", "finish",      "release",
+                                        "died",      "reset",        "referee_done"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(name, names[i]) == 0)
             return true;

@@ -13,7 +13,7 @@
 enum {
     CALM_STEPS = 4000,
     DEADLINE_GRANTS_MS = 5000 + 4 * 2800, /* grace; what one server is late */
-    ACTORS = 2 * WORKERS + 2 * SERVERS + 1
+    ACTORS = 2 * WORKERS + 2 * SERVERS + 2
 };
 
 /* what the linker gives the code that ships: nobody reads its log, and the audit need not wait */
@@ -30,7 +30,7 @@ int __wrap_usleep(unsigned us)
 /* ---- who goes on ---- */
 
 struct actor {
-    enum { SLOT, BEAT, HOUSE, JANITOR, CLIENT } kind;
+    enum { SLOT, BEAT, HOUSE, JANITOR, REFEREE, CLIENT } kind;
     int number;
     long long due_ms;
 };
@@ -47,6 +47,8 @@ static int actors_of(struct world *world, struct actor *out)
         out[count++] = (struct actor){HOUSE, i, world->servers[i].house_ms};
         out[count++] = (struct actor){JANITOR, i, world->servers[i].janitor_ms};
     }
+    if (world->referees || world->referee.has)
+        out[count++] = (struct actor){REFEREE, 0, world->referee.due_ms};
     if (!world->job_count || !choices_over(&world->choices))
         out[count++] = (struct actor){CLIENT, 0, world->client_ms};
     return count;
@@ -72,6 +74,7 @@ static void act(struct world *world, const struct actor *actor)
     case BEAT: worker_act(&world->workers[actor->number], actor->kind == BEAT); break;
     case HOUSE:
     case JANITOR: server_act(world, &world->servers[actor->number], actor->kind == JANITOR); break;
+    case REFEREE: referee_act(world); break;
     case CLIENT: client_act(world); break;
     }
 }
@@ -252,6 +255,7 @@ static void world_begin(struct world *world)
     }
     if (queue_create("unix:simulated", &world->client, &e) != ERROR_OK)
         abort();
+    referee_begin(world);
     judge_attach(world);
 }
 
@@ -264,6 +268,7 @@ static void world_destroy(struct world *world)
         queue_destroy(world->servers[i].house);
         queue_destroy(world->servers[i].janitor);
     }
+    referee_end(world);
     queue_destroy(world->client);
     store_destroy(world->store);
     VEC_FREE(&world->choices.list);

@@ -80,23 +80,26 @@ void work_result(const struct work_shape *shape, const char *module, int round, 
 
 void work_request(const struct work_shape *shape, char out[64])
 {
-    snprintf(out, 64, "%d %d %d %d", shape->problem, shape->rounds, shape->tasks, shape->network);
+    snprintf(out, 64, "%d %d %d %d %d", shape->problem, shape->rounds, shape->tasks, shape->network,
+             shape->referee);
 }
 
 static enum error_code open_job(const struct tasks_task *task, void **out, struct error *e)
 {
     struct store_view view;
     struct context *context = mem_zalloc(1, sizeof *context);
-    int problem, network;
+    int problem, network, referee;
     enum error_code code = store_get(task->store, queue_field(task->fields, "request"), &view, e);
     if (code != ERROR_OK) {
         free(context);
         return code;
     }
-    sscanf(view.bytes, "%d %d %d %d", &problem, &context->shape.rounds, &context->shape.tasks, &network);
+    sscanf(view.bytes, "%d %d %d %d %d", &problem, &context->shape.rounds, &context->shape.tasks, &network,
+           &referee);
     store_view_release(&view);
     context->shape.problem = problem;
     context->shape.network = network;
+    context->shape.referee = referee;
     snprintf(context->module, sizeof context->module, "%s", queue_field(task->fields, "module"));
     *out = context;
     return ERROR_OK;
@@ -198,8 +201,17 @@ static enum error_code run_end(const struct context *context, const struct tasks
         store_view_release(&incumbent);
     }
     add_text(out, work_artifact(&context->shape), result, true);
-    out->finished = true;
+    const char *stop = queue_field(task->fields, "stop");
+    out->finished = !context->shape.referee || queue_field(task->fields, "b:emitted")[0] ||
+                    (stop[0] && strcmp(stop, "seconds") != 0);
     out->progress = mem_strdup("{\"stage\":\"done\"}");
+    if (out->finished)
+        return ERROR_OK;
+    add_text(out, "emitted", "1", false);
+    out->kind = "referee";
+    out->tasks = 1;
+    out->wrap = "emit";
+    out->state = "finalizing";
     return ERROR_OK;
 }
 

@@ -10,6 +10,7 @@ struct work_shape {
     bool problem;      /* else a planning job */
     int rounds, tasks; /* steps of its search, tasks in each (problems have 2) */
     bool network;      /* a step between search and artifacts */
+    bool referee;      /* a step of a referee's between artifacts and the end */
 };
 enum { WORK_ROUNDS = 2, WORK_TASKS = 3 }; /* at most */
 

@@ -56,6 +56,14 @@ struct server {
     bool set; /* its settings were made */
 };
 
+struct referee { /* one, beside the workers */
+    struct queue *queue;
+    struct queue_task task; /* while it has one */
+    bool has;
+    int tokens;
+    long long due_ms, done_ms;
+};
+
 struct job_seen { /* as Redis has it after a call */
     bool present, archived, gone;
     char state[16], stop[12], retried[32], artifact[STORE_DIGEST_SIZE], kind[16], error[200];
@@ -96,11 +104,13 @@ struct world {
     struct server servers[SERVERS];
     int server_count, job_count, steps, lost_blobs;
     struct job jobs[JOBS];
+    struct referee referee;
     struct queue *client;
     bool acting; /* somebody is at work: */
     int actor_kind, actor_number;
     bool nested; /* somebody works between two calls of another */
     long long client_ms;
+    bool referees;              /* a job wants one, and one looks for work */
     bool jumped;                /* Redis' clock was set */
     bool loses;                 /* Redis may lose what it did last, once */
     bool lost;                  /* .. and has */
@@ -133,6 +143,11 @@ void worker_act(struct worker *worker, bool beat);
 /* ---- client.c ---- */
 void client_act(struct world *world);
 void server_act(struct world *world, struct server *server, bool janitor);
+
+/* ---- referee.c ---- */
+void referee_begin(struct world *world);
+void referee_end(struct world *world);
+void referee_act(struct world *world);
 
 /* ---- judge.c ---- */
 void judge_attach(struct world *world); /* calls are seen from now on */

@@ -115,13 +115,16 @@ def test_forms():
     assert shared.other in s.request("GET", "/ui/jobs?q=DATA%3D8")[2].decode()
     page = s.request("GET", "/ui/jobs?q=" + urllib.parse.quote(EVIL))[2].decode()
     assert "<script>" not in page and html.escape(EVIL[:8], quote=False) in page
-    steps = {job: s.json("GET", f"/v1/jobs/{job}")[1]["progress"]["best"]["step_ps"] for job in (shared.done, shared.other)}
+    steps = {job: s.json("GET", f"/v1/jobs/{job}")[1]["progress"]["best"]["step_ps"] for job in (shared.tight, shared.done)}
     page = s.request("GET", "/ui/jobs?sort=step")[2].decode()
     first, second = sorted(steps, key=steps.get)
+    assert steps[first] < steps[second], steps
     assert page.index(f"/ui/jobs/{first}\"") < page.index(f"/ui/jobs/{second}\""), steps
-    page = s.request("GET", f"/ui/jobs/{shared.done}")[2].decode()
-    assert 'id="lanes"' in page and 'id="memory"' in page and f"/v1/jobs/{shared.done}/artifacts/trace.json" in page
-    trace = s.json("GET", f"/v1/jobs/{shared.done}/artifacts/trace.json")[1]
+    page = s.request("GET", "/ui/jobs?sort=about")[2].decode()
+    assert page.index(f"/ui/jobs/{shared.done}\"") < page.index(f"/ui/jobs/{shared.other}\"")
+    page = s.request("GET", f"/ui/jobs/{shared.tight}")[2].decode()
+    assert 'id="lanes"' in page and 'id="memory"' in page and f"/v1/jobs/{shared.tight}/artifacts/trace.json" in page
+    trace = s.json("GET", f"/v1/jobs/{shared.tight}/artifacts/trace.json")[1]
     assert {event["tid"] for event in trace if event["ph"] == "X"} == {1, 2}
     # another site's page may not
     status, _, _ = s.request("POST", f"/ui/jobs/{shared.done}", "action=delete", dict(form, Origin="http://evil.example"))

@@ -15,7 +15,8 @@ import jax
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from . import exporting
+from . import constraining, exporting
+from .constraining import Constraints
 from .errors import MeshError, PlanMismatch, RequestRefused
 from .exporting import Planned, Step
 from .names import Dims
@@ -139,6 +140,17 @@ class Plan:
             raise PlanMismatch("annotated.mlir is not among the plan's files: plan with 'annotated' among outputs")
         exported = exporting.runnable(self.step, annotated.decode(), self.axes)
         return Planned(self.step, exported, self.in_shardings, self.out_shardings)
+
+    @property
+    def constraints(self) -> Constraints:
+        """What to write into the model besides the specs, as lines to paste when printed: with_sharding_constraint of the values that
+        the specs of arguments and results leave to XLA. plan.report['constraints']['moved_bytes'] says what it saves."""
+        return constraining.read(self.json.get("constraints", ()), specification)
+
+    def constrain(self, step: Callable[..., Any]) -> Callable[..., Any]:
+        """`step`, the function that was planned, with these constraints put in: for a jax.jit of your own with in_shardings and
+        out_shardings. Unlike jit(), derivatives, remat and scans stay the function's own."""
+        return constraining.constrained(step, self.constraints, self.mesh, [leaf.name for leaf in self.step.leaves])
 
     @property
     def alternatives(self) -> list[Plan]:

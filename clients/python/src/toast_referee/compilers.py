@@ -4,10 +4,10 @@ XLA reads its flags once and logs to the process's standard error, so each compi
 toast_referee.compilers gpu|tpu FILE MESH ..` leaves in a folder
 
     log           XLA's and the schedulers' log
-    final.hlo     the module after every pass, in the order of the schedule (empty where libtpu's cannot be read)
+    final.hlo     the module after every pass, in the order of the schedule
     memory.json   bytes of arguments, outputs, aliases, temporaries and the seconds that it took
 
-which schedule.py and modules.py read. Devices of the mesh are numbered row-major over its axes, as a plan's modules
+which schedule.py and modules.py read; of libtpu they are made from its dump (libtpu.py), before it generates code. Devices of the mesh are numbered row-major over its axes, as a plan's modules
 have it; a host's devices follow one another. libtpu allows one process at a time: a lock file sees to it.
 
 Never runs what it compiled and touches no GPU or TPU, but for kind "here".
@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 
-from . import devices, modules, schedule
+from . import devices, libtpu, modules, schedule
 
 # what makes XLA:GPU reproducible here, overlapping, and talkative:
 GPU_FLAGS = (
@@ -85,17 +85,6 @@ def memory_of(executable):
             "temporaries": stats.temp_size_in_bytes}
 
 
-def final_module(executable):
-    """the module after every pass; empty where this JAX cannot read libtpu's (asynchronous ops of several operands)"""
-    import jax
-
-    try:
-        return executable.hlo_modules()[0].to_string()
-    except jax.errors.JaxRuntimeError as problem:
-        print(f"no final module: {problem}", file=sys.stderr)
-        return ""
-
-
 def child(arguments):
     mesh = parse_mesh(arguments.mesh)
     count = math.prod(mesh.values())
@@ -114,7 +103,9 @@ def child(arguments):
                                                compile_options=options_for([d.id for d in targets]))
         seconds = time.time() - start
     work = pathlib.Path(arguments.work)
-    (work / "final.hlo").write_text(final_module(executable))
+    if arguments.kind == "tpu":
+        return   # its dump says everything; this JAX cannot read every module of libtpu's (asynchronous ops of several operands)
+    (work / "final.hlo").write_text(executable.hlo_modules()[0].to_string())
     (work / "memory.json").write_text(json.dumps(memory_of(executable) | {"seconds": seconds}))
 
 
@@ -138,8 +129,15 @@ def run_child(kind, file, mesh, target, host, work, flags, python):
     with open(work / "log", "w") as log, open(os.path.join(tempfile.gettempdir(), "toast-referee-libtpu.lock"), "w") as lock:
         if kind == "tpu":
             fcntl.flock(lock, fcntl.LOCK_EX)
-        status = subprocess.run(command, stdout=log, stderr=log, env=environment(kind, target, flags)).returncode
-    if status:
+        start = time.time()
+        if kind == "tpu":
+            done = libtpu.run(command, environment(kind, target, [*libtpu.flags(work), *flags]), log, work)
+        else:
+            done = subprocess.run(command, stdout=log, stderr=log, env=environment(kind, target, flags)).returncode == 0
+    if done and kind == "tpu":
+        (work / "final.hlo").write_text(libtpu.module(work))
+        (work / "memory.json").write_text(json.dumps(libtpu.memory(work) | {"seconds": time.time() - start}))
+    if not done:
         words = (work / "log").read_text(errors="replace")
         missing = "No module named" in words or "Unable to initialize backend" in words or "libtpu.so" in words
         raise Refused((f"is {PACKAGES[kind]} installed? " if missing else "") + words[-1500:])

@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+# label: unit
+# timeout: 200
+"""Roles by vote: names are heard where nothing is donated, the request decides, plan.json says who did and is read without names;
+--annotations, --combine-bytes and rules of custom calls reach the plan."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+TOAST = os.path.join(os.environ["TOAST_BIN"], "toast")
+failures = []
+
+ATTENTION = """
+func.func @main(%q: tensor<8x32x4x16xf32> loc("params['q']"), %x: tensor<8x32x4x16xf32> loc("batch['k']"), %w: tensor<16x16xf32> loc("w"))
+    -> tensor<8x32x4x16xf32> {
+  %s = stablehlo.dot_general %q, %x, batching_dims = [0, 2] x [0, 2], contracting_dims = [3] x [3]
+      : (tensor<8x32x4x16xf32>, tensor<8x32x4x16xf32>) -> tensor<8x4x32x32xf32>
+  %o = stablehlo.dot_general %s, %x, batching_dims = [0, 1] x [0, 2], contracting_dims = [3] x [1]
+      : (tensor<8x4x32x32xf32>, tensor<8x32x4x16xf32>) -> tensor<8x4x32x16xf32>
+  %t = stablehlo.transpose %o, dims = [0, 2, 1, 3] : (tensor<8x4x32x16xf32>) -> tensor<8x32x4x16xf32>
+  %y = stablehlo.dot_general %t, %w, contracting_dims = [3] x [0]
+      : (tensor<8x32x4x16xf32>, tensor<16x16xf32>) -> tensor<8x32x4x16xf32>
+  return %y : tensor<8x32x4x16xf32>
+}
+"""
+
+CALL = """
+func.func @main(%x: tensor<64x256xf32> loc("x")) -> tensor<64x256xf32> {
+  %a = stablehlo.tanh %x : tensor<64x256xf32>
+  %b = stablehlo.custom_call @mine(%a) : (tensor<64x256xf32>) -> tensor<64x256xf32>
+  %c = stablehlo.tanh %b : tensor<64x256xf32>
+  return %c : tensor<64x256xf32>
+}
+"""
+
+
+def check(condition, what):
+    if not condition:
+        failures.append(what)
+        print("FAILED", what)
+
+
+def plan(folder, module, *arguments, status=(0, 3)):
+    run = subprocess.run([TOAST, "plan", str(module), "-o", folder, "--mesh", "data=4,model=2", "--device", "a100-40", "--quiet",
+                          "--rollouts", "40", *arguments], capture_output=True, text=True)
+    check(run.returncode in status, f"{arguments}: {run.returncode} {run.stderr}")
+    if run.returncode not in (0, 3):
+        return run.stderr, None
+    return [json.loads((pathlib.Path(folder) / name).read_text()) for name in ("plan.json", "report.json")]
+
+
+with tempfile.TemporaryDirectory() as scratch:
+    module = pathlib.Path(scratch) / "attention.mlir"
+    module.write_text(ATTENTION)
+    made, report = plan(f"{scratch}/names", module)
+    by = {a["name"]: (a["role"], a["role_by"]) for a in made["arguments"]}
+    check(by["params/q"] == ("parameter", "name"), f"a query called params/q is a parameter: {by}")
+    check(by["batch/k"][0] == "data", f"what is called batch/k is data: {by}")
+    check(made["roles"] == [{"argument": 0, "role": "parameter"}], f"roles for who reads the plan: {made.get('roles')}")
+    check(any("params/q is taken as parameter by its name" in w for w in report["warnings"]), f"the vote is told: {report['warnings']}")
+    # the plan is read where names are not known
+    run = subprocess.run([TOAST, "lower", str(module), "--plan", f"{scratch}/names/plan.json", "--form", "local", "-o", f"{scratch}/l.mlir"],
+                         capture_output=True, text=True)
+    check(run.returncode == 0, f"a plan with roles is lowered: {run.stderr}")
+
+    made, report = plan(f"{scratch}/asked", module, "--roles", "params/*=data,nothing=cache", "--combine-bytes", "4096")
+    by = {a["name"]: (a["role"], a["role_by"]) for a in made["arguments"]}
+    check(by["params/q"] == ("data", "request"), f"the request decides: {by}")
+    check(any("nothing" in w and "matches no argument" in w for w in report["warnings"]), f"a pattern that names nothing: {report['warnings']}")
+    check(made["walk"]["combine_bytes"] == 4096, f"combine_bytes: {made['walk']}")
+
+    for wrong, word in ((["--roles", "params/*=weight"], "roles"), (["--roles", "params"], "NAME=ROLE"), (["--combine-bytes", "0"], "combine_bytes"),
+                        (["--annotations", "sometimes"], "annotations")):
+        said, _ = plan(f"{scratch}/wrong", module, *wrong, status=(2,))
+        check(word in str(said), f"{wrong}: {said}")
+    _, report = plan(f"{scratch}/ignored", module, "--annotations", "ignore")
+    check(report is not None, "annotations of a module without any")
+
+    # a custom call of which nothing is known is taken whole; with a rule in the request its rows are split
+    call = pathlib.Path(scratch) / "call.mlir"
+    call.write_text(CALL)
+    request = pathlib.Path(scratch) / "rules.json"
+    request.write_text(json.dumps({"rules": {"mine": "([i, j])->([i, j]) {i=64, j=256}"}}))
+    batch = ["--planner", "propagate", "--pin", "x=data,-"]
+    plan(f"{scratch}/opaque", call, *batch)
+    ruled, report = plan(f"{scratch}/ruled", call, *batch, "--request", str(request))
+    gathers = {name: json.loads((pathlib.Path(scratch) / name / "report.json").read_text())["collectives"] for name in ("opaque", "ruled")}
+    check(any(c["kind"] == "all_gather" for c in gathers["opaque"]), f"without a rule the operand is gathered: {gathers['opaque']}")
+    check(not any(c["kind"] == "all_gather" for c in gathers["ruled"]), f"with a rule it is not: {gathers['ruled']}")
+    check(ruled["rules"] == {"mine": "([i, j])->([i, j]) {i=64, j=256}"}, f"the plan says by which rule: {ruled.get('rules')}")
+    run = subprocess.run([TOAST, "price", str(call), "--plan", f"{scratch}/ruled/plan.json"], capture_output=True, text=True)
+    check(run.returncode in (0, 3), f"a plan with rules is priced: {run.stderr}")
+    request.write_text(json.dumps({"rules": {"mine": "rows"}}))
+    said, _ = plan(f"{scratch}/wrong", call, *batch, "--request", str(request), status=(2,))
+    check("/rules/mine" in str(said), f"a rule that is none: {said}")
+print("failures:", len(failures))
+sys.exit(1 if failures else 0)
