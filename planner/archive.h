@@ -1,7 +1,7 @@
 /* What a profile is measured with, as one tar archive (output `segments`, artifact segments.tar):
  *
- *   programs.json             the manifest: mesh, devices, kinds and pairs of segments, every program by digest,
- *                             what it stands for, whether it was proved
+ *   programs.json             the manifest: mesh, devices, kinds and pairs of segments, every program by its
+ *                             digest, what it stands for, whether it was proved
  *   programs/DIGEST.mlir      modules to compile and run (manual form); equal ones once
  *   originals/DIGEST.mlir     what each kind's and pair's programs are equal to, without a mesh
  *
