@@ -210,6 +210,33 @@ static void branch_step(struct branch *stack, uint32_t *depth, uint8_t kind, str
     *depth -= kind == SPMD_BRANCH_END;
 }
 
+/* What the clock says so far: of a fold, by how much the kernels of its parts move it on. */
+struct tally {
+    int64_t finish_ps, matmul_ps, other_ps, communication_ps;
+};
+
+static struct tally tally_of(const struct clock *clock)
+{
+    return (struct tally){finish(clock), clock->matmul_ps, clock->other_ps, clock->communication_ps};
+}
+
+static void add_advance(struct tally *sum, struct tally before, struct tally after)
+{
+    sum->finish_ps += after.finish_ps - before.finish_ps;
+    sum->matmul_ps += after.matmul_ps - before.matmul_ps;
+    sum->other_ps += after.other_ps - before.other_ps;
+    sum->communication_ps += after.communication_ps - before.communication_ps;
+}
+
+/* Two layers at the cut: each that is gone takes what they take on average. */
+static void add_copies(struct tally *all, const struct tally *part, int64_t copies)
+{
+    all->finish_ps += part->finish_ps * copies / 2;
+    all->matmul_ps += part->matmul_ps * copies / 2;
+    all->other_ps += part->other_ps * copies / 2;
+    all->communication_ps += part->communication_ps * copies / 2;
+}
+
 /* The makespan of the kernels in program order; out has its memory already. trace: NULL, or room for one
  * interval a kernel. */
 static void run_kernels(struct price_scratch *scratch, const struct spmd_local *local,
@@ -222,16 +249,27 @@ static void run_kernels(struct price_scratch *scratch, const struct spmd_local *
     int64_t longest = 0, slack = machine->memory_limit_bytes - out->peak_bytes,
             most = machine->backend->prefetch_bytes;
     run.window.room = slack < 0 ? 0 : slack < most ? slack : most;
+    struct tally parts[2] = {{0}, {0}};
     for (uint32_t i = 0; i < scratch->kernel_count; i++) {
-        uint8_t kind = local->steps[scratch->kernels[i].step].kind;
+        const struct spmd_step *step = &local->steps[scratch->kernels[i].step];
+        struct tally before = tally_of(&run.clock);
+        uint8_t kind = step->kind;
         longest = later(longest, run_kernel(&run, i));
         if (kind == SPMD_BRANCH || kind == SPMD_BRANCH_NEXT || kind == SPMD_BRANCH_END)
             branch_step(stack, &depth, kind, &run.clock);
+        uint8_t part = part_of(scratch, local, step);
+        if (part == 1 || part == 2)
+            add_advance(&parts[part - 1], before, tally_of(&run.clock));
     }
-    out->step_ps = finish(&run.clock);
-    out->matmul_ps = run.clock.matmul_ps;
-    out->compute_ps = run.clock.matmul_ps + run.clock.other_ps;
-    out->communication_ps = run.clock.communication_ps;
+    struct tally all = tally_of(&run.clock);
+    if (scratch->fold) {
+        add_copies(&all, &parts[0], scratch->fold->copies);
+        add_copies(&all, &parts[1], scratch->fold->copies);
+    }
+    out->step_ps = all.finish_ps;
+    out->matmul_ps = all.matmul_ps;
+    out->compute_ps = all.matmul_ps + all.other_ps;
+    out->communication_ps = all.communication_ps;
     out->exposed_ps = out->step_ps - out->compute_ps;
     out->critical_path_ps = longest;
 }
@@ -277,14 +315,17 @@ static void price_either_order(struct price_scratch *scratch, const struct spmd_
 }
 
 void price_local(const struct spmd_local *local, const struct cost_machine *machine,
-                 struct price_scratch **scratch, struct price *out)
+                 struct price_scratch **scratch, const struct price_fold *fold, struct price *out)
 {
-    struct price_scratch *s = find_kernels(local, machine, scratch, out);
+    struct price_scratch *s = *scratch = *scratch ? *scratch : price_scratch_create(NULL);
+    s->fold = fold;
+    find_kernels(local, machine, scratch, out);
     if (machine->order == COST_ORDER_EITHER)
         price_either_order(s, local, out);
     else
         price_memory(s, local, s->kernels, out);
     run_kernels(s, local, machine, NULL, out);
+    s->fold = NULL;
 }
 
 bool price_reorder_to_peak(struct spmd_local *local, const struct cost_machine *machine, struct price *price)

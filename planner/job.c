@@ -56,6 +56,9 @@ static enum error_code make(struct planner_job *j, struct error *e)
     struct spmd_options walk = spmd_default_options(&request->mesh);
     cost_axis_order(&j->machine, &request->mesh, walk.axis_order);
     TRY(evaluator_create(j->context, &j->machine, &walk, &j->evaluator, e));
+    if (!request->no_fold && (request->method == PLANNER_AUTO || request->method == PLANNER_MCTS ||
+                              request->method == PLANNER_CFN))
+        TRY(planner_fold_choose(j->evaluator, &j->fold, e));
     TRY(planner_job_make_yours(j, e));
     struct search_options search = {.seed = request->seed,
                                     .rollouts = request->rollouts,
