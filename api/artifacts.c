@@ -3,6 +3,7 @@
 
 #include "api/encode.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +21,9 @@ static void add(struct api_artifacts *artifacts, const char *name, const char *m
                 size_t size)
 {
     BASE_CHECK(artifacts->count < sizeof artifacts->at / sizeof *artifacts->at);
-    artifacts->at[artifacts->count++] = (struct api_artifact){name, media_type, bytes, size};
+    struct api_artifact *artifact = &artifacts->at[artifacts->count++];
+    *artifact = (struct api_artifact){.media_type = media_type, .bytes = bytes, .size = size};
+    snprintf(artifact->name, sizeof artifact->name, "%s", name);
 }
 
 static void add_text(struct api_artifacts *artifacts, const char *name, const char *media_type, char *text)
@@ -28,14 +31,17 @@ static void add_text(struct api_artifacts *artifacts, const char *name, const ch
     add(artifacts, name, media_type, text, strlen(text));
 }
 
-static void add_modules(struct planner_outcome *outcome, struct api_artifacts *out)
+static void add_modules(const char *folder, struct planner_module *modules, uint32_t count,
+                        struct api_artifacts *out)
 {
-    for (uint32_t i = 0; i < outcome->module_count; i++) {
-        struct planner_module *module = &outcome->modules[i];
+    for (uint32_t i = 0; i < count; i++) {
+        char path[64];
+        struct planner_module *module = &modules[i];
         const char *name = module->bit == PLANNER_OUTPUT_ANNOTATED ? "annotated.mlir"
                            : module->bit == PLANNER_OUTPUT_MANUAL  ? "manual.mlir"
                                                                    : "local.mlir";
-        add(out, name, TEXT_TYPE, module->text, module->size);
+        snprintf(path, sizeof path, "%s%s", folder, name);
+        add(out, path, TEXT_TYPE, module->text, module->size);
         module->text = NULL;
     }
 }
@@ -61,6 +67,27 @@ static void add_report(const struct report *other_report, struct api_artifacts *
     text = (struct text){0};
     report_html(other_report, &text);
     add(out, "report.html", HTML_TYPE, text.at, text.size);
+    text = (struct text){0};
+    struct error unwalked; /* it was walked for the report: there is nothing to go wrong */
+    if (report_trace(other_report, &text, &unwalked) == ERROR_OK)
+        add(out, "trace.json", JSON_TYPE, text.at, text.size);
+    else
+        text_release(&text);
+}
+
+/* plan.json and report.json whatever the outputs: who compares plans needs both */
+static void add_alternative(const struct api_request *request, uint32_t number,
+                            struct planner_alternative *alternative, struct api_artifacts *out)
+{
+    char folder[32], path[64];
+    snprintf(folder, sizeof folder, "alternatives/%u/", number);
+    add_modules(folder, alternative->modules, alternative->module_count, out);
+    snprintf(path, sizeof path, "%splan.json", folder);
+    add_text(out, path, JSON_TYPE, api_plan_text(request, alternative->report));
+    json_t *report = encode_report(alternative->report);
+    snprintf(path, sizeof path, "%sreport.json", folder);
+    add_text(out, path, JSON_TYPE, json_pretty(report));
+    json_decref(report);
 }
 
 void api_artifacts_create(const struct api_request *request, struct planner_outcome *outcome,
@@ -76,11 +103,13 @@ void api_artifacts_create(const struct api_request *request, struct planner_outc
         add(out, "segments.tar", "application/x-tar", outcome->segments.at, outcome->segments.size);
         outcome->segments = (struct text){0};
     }
-    add_modules(outcome, out);
+    add_modules("", outcome->modules, outcome->module_count, out);
     if (outcome->proved)
         add_text(out, "proof.json", JSON_TYPE, api_proof_json(&outcome->proof));
     if (request->planning.outputs & PLANNER_OUTPUT_PLAN)
         add_text(out, "plan.json", JSON_TYPE, api_plan_text(request, outcome->report));
     if (request->planning.outputs & PLANNER_OUTPUT_REPORT)
         add_report(outcome->report, out);
+    for (uint32_t i = 0; i < outcome->alternative_count; i++)
+        add_alternative(request, i + 1, &outcome->alternatives[i], out);
 }

@@ -7,13 +7,14 @@
 #include "planner/job.h"
 
 struct api_artifact {
-    const char *name; /* "plan.json", "report.json", "report.html", "annotated.mlir", .. */
+    char name[64]; /* "plan.json", "report.html", "annotated.mlir", "alternatives/1/plan.json", .. */
     const char *media_type;
     char *bytes; /* owned */
     size_t size;
 };
+enum { API_MAX_ARTIFACTS = 12 + PLANNER_MAX_ALTERNATIVES * (PLANNER_FORMS + 2) };
 struct api_artifacts {
-    struct api_artifact at[12];
+    struct api_artifact at[API_MAX_ARTIFACTS];
     uint32_t count;
 };
 /* Those of the outputs that request asks for and the proof, if there was one. The modules' texts are moved

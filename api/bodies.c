@@ -22,7 +22,7 @@ char *api_problem_json(const struct error *e, int http_status, const char *insta
     char type[100];
     snprintf(type, sizeof type, "urn:toast:problem:%s", error_code_text(e->code));
     json_object_set_new(json, "type", json_string(type));
-    json_object_set_new(json, "title", json_string(error_code_text(e->code)));
+    json_object_set_new(json, "title", json_string(api_problem_title(e->code)));
     json_object_set_new(json, "status", json_integer(http_status));
     json_object_set_new(json, "detail", json_safe(e->message));
     json_object_set_new(json, "code", json_string(error_code_text(e->code)));

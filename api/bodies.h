@@ -12,6 +12,8 @@ char *api_progress_json(const struct planner_progress *progress, const char *sta
  * may be "") */
 char *api_progress_stage_json(const char *stage, const char *before);
 
+/* a few words for people, the same for every problem of a code */
+const char *api_problem_title(enum error_code code);
 /* application/problem+json (RFC 9457, section 3) of an error; instance and request_id may be NULL */
 char *api_problem_json(const struct error *e, int http_status, const char *instance, const char *request_id);
 /* {"code", "message", "line", "column", "pointer"}: job.error */

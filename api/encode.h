@@ -16,6 +16,10 @@ json_t *encode_price(const struct price *price, struct cost cost, int64_t limit)
 /* plan.json, which api/plan_file.h reads back; pins: the request's constraints (JSON array, borrowed) or
  * NULL */
 json_t *encode_plan(const struct report *report, const json_t *pins);
+/* what a report says of alternatives: null where none were asked for */
+json_t *encode_alternatives(const struct report *report);
+/* what a referee said: null where none was asked for */
+json_t *encode_referee(const struct report *report);
 /* report.json */
 json_t *encode_report(const struct report *report);
 

@@ -148,6 +148,41 @@ static json_t *encode_factors(const struct report *report)
     return out;
 }
 
+static json_t *encode_uses(const struct report_constraint *constraint)
+{
+    if (!constraint->at_uses)
+        return json_null();
+    json_t *uses = json_array();
+    for (uint32_t i = 0; i < constraint->use_count; i++)
+        json_array_append_new(uses, json_pack("{s:s, s:o}", "op", constraint->uses[i].op, "location",
+                                              json_safe(constraint->uses[i].location)));
+    return uses;
+}
+
+/* what to write into the model; read by people and by clients, not when the plan is posted back */
+static json_t *encode_constraints(const struct report *report)
+{
+    const struct mesh *mesh = plan_context_mesh(evaluator_context(report->evaluator));
+    json_t *out = json_array();
+    for (uint32_t i = 0; i < report->constraint_count; i++) {
+        const struct report_constraint *constraint = &report->constraints[i];
+        json_t *dims = json_array(), *arguments = json_array();
+        for (uint32_t dim = 0; dim < constraint->sharding.rank; dim++)
+            json_array_append_new(dims, encode_axes(mesh, constraint->sharding.dims[dim].axes,
+                                                    constraint->sharding.dims[dim].count));
+        for (uint32_t k = 0; k < constraint->argument_count; k++)
+            json_array_append_new(arguments, json_safe(constraint->arguments[k]));
+        json_array_append_new(out,
+                              json_pack("{s:s, s:o, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "op",
+                                        constraint->op, "location", json_safe(constraint->location), "result",
+                                        (int)constraint->result, "occurrence", (int)constraint->occurrence,
+                                        "alike", (int)constraint->alike, "type", json_safe(constraint->type),
+                                        "dims", dims, "partition_spec", json_safe(constraint->spec),
+                                        "arguments", arguments, "uses", encode_uses(constraint)));
+    }
+    return out;
+}
+
 json_t *encode_plan(const struct report *report, const json_t *pins)
 {
     const struct mesh *mesh = plan_context_mesh(evaluator_context(report->evaluator));
@@ -168,6 +203,8 @@ json_t *encode_plan(const struct report *report, const json_t *pins)
     json_object_set_new(plan, "decisions", encode_decisions(report));
     json_object_set_new(plan, "factors", encode_factors(report));
     json_object_set_new(plan, "walk", encode_walk(report));
+    if (report->has_constraints)
+        json_object_set_new(plan, "constraints", encode_constraints(report));
     json_object_set_new(plan, "machine", encode_machine(evaluator_machine(report->evaluator), mesh));
     json_object_set_new(plan, "memory_limit_bytes", json_integer(report->memory_limit_bytes));
     json_object_set_new(plan, "hash", json_string(hash));

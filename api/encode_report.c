@@ -1,6 +1,7 @@
 /* report.json: everything that report/report.h measured, member by member. No figure is computed here
  * that the report does not have, but sums. */
 #include "api/encode.h"
+#include "report/whole.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -61,6 +62,18 @@ static json_t *encode_collectives(const struct report *report)
     return list;
 }
 
+/* thousandths of each of equal spans of the step in which one device computes, in which it communicates */
+static json_t *encode_lanes(const struct report_lanes *lanes)
+{
+    json_t *compute = json_array(), *communication = json_array();
+    for (uint32_t i = 0; i < lanes->count; i++) {
+        json_array_append_new(compute, json_integer(lanes->compute[i]));
+        json_array_append_new(communication, json_integer(lanes->communication[i]));
+    }
+    return json_pack("{s:I, s:o, s:o}", "step_ps", (json_int_t)lanes->span_ps, "compute", compute,
+                     "communication", communication);
+}
+
 static json_t *encode_time(const struct report *report)
 {
     json_t *kinds = json_object();
@@ -69,13 +82,15 @@ static json_t *encode_time(const struct report *report)
     /* what changes a tensor's sharding; the others sum partial results */
     int64_t reshards = report->time_by_kind[SPMD_ALL_GATHER] + report->time_by_kind[SPMD_ALL_TO_ALL] +
                        report->time_by_kind[SPMD_PERMUTE];
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "compute_ps",
-                     (json_int_t)report->price.compute_ps, "matmul_ps", (json_int_t)report->price.matmul_ps,
-                     "communication_ps", (json_int_t)report->price.communication_ps, "exposed_ps",
-                     (json_int_t)report->price.exposed_ps, "hidden_ps",
-                     (json_int_t)(report->price.communication_ps - report->price.exposed_ps),
-                     "critical_path_ps", (json_int_t)report->price.critical_path_ps, "reshards_ps",
-                     (json_int_t)reshards, "collectives", kinds);
+    json_t *out = json_pack(
+        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "compute_ps", (json_int_t)report->price.compute_ps,
+        "matmul_ps", (json_int_t)report->price.matmul_ps, "communication_ps",
+        (json_int_t)report->price.communication_ps, "exposed_ps", (json_int_t)report->price.exposed_ps,
+        "hidden_ps", (json_int_t)(report->price.communication_ps - report->price.exposed_ps),
+        "critical_path_ps", (json_int_t)report->price.critical_path_ps, "reshards_ps", (json_int_t)reshards,
+        "collectives", kinds);
+    json_object_set_new(out, "timeline", encode_lanes(&report->lanes));
+    return out;
 }
 
 static json_t *encode_tensors(const struct report *report)
@@ -113,9 +128,10 @@ static json_t *encode_choices(const struct report *report)
     json_t *list = json_array();
     for (uint32_t i = 0; i < report->choice_count; i++) {
         const struct report_choice *choice = &report->choices[i];
-        json_array_append_new(list, json_pack("{s:o, s:I, s:i, s:i}", "choice", json_safe(choice->text),
-                                              "worth_ps", (json_int_t)choice->worth_ps, "factors",
-                                              (int)choice->factors, "of", (int)choice->offered));
+        json_array_append_new(list,
+                              json_pack("{s:o, s:o, s:i, s:i}", "choice", json_safe(choice->text), "worth_ps",
+                                        choice->measured ? json_integer(choice->worth_ps) : json_null(),
+                                        "factors", (int)choice->factors, "of", (int)choice->offered));
     }
     return list;
 }
@@ -171,8 +187,21 @@ static json_t *encode_nothing_fits(const struct report *report)
 {
     if (!report->smallest_budget_bytes)
         return json_null();
-    return json_pack("{s:I, s:o}", "smallest_budget_bytes", (json_int_t)report->smallest_budget_bytes,
-                     "largest_tensors", encode_tensors(report));
+    const struct report_advice *advice = &report->advice;
+    json_t *batch = !advice->batch ? json_null()
+                                   : json_pack("{s:I, s:I}", "now", (json_int_t)advice->batch, "at_most",
+                                               (json_int_t)advice->smaller_batch);
+    json_t *parts = json_pack(
+        "{s:I, s:I, s:I, s:I, s:I}", "parameters", (json_int_t)advice->parts[REPORT_PART_PARAMETERS],
+        "optimizer", (json_int_t)advice->parts[REPORT_PART_OPTIMIZER], "data",
+        (json_int_t)advice->parts[REPORT_PART_DATA], "gathered",
+        (json_int_t)advice->parts[REPORT_PART_GATHERED], "made", (json_int_t)advice->parts[REPORT_PART_MADE]);
+    char confirm[300];
+    report_confirming(report, "DIR/", confirm, sizeof confirm);
+    return json_pack("{s:I, s:o, s:o, s:I, s:b, s:o, s:s}", "smallest_budget_bytes",
+                     (json_int_t)report->smallest_budget_bytes, "largest_tensors", encode_tensors(report),
+                     "parts", parts, "devices", (json_int_t)advice->devices, "rematerialisation_may_do",
+                     advice->kept_bytes < report->memory_limit_bytes, "batch", batch, "confirm", confirm);
 }
 
 /* only where a network was solved: the bound, and how far above it the plan may be at most */
@@ -197,11 +226,45 @@ static json_t *encode_segments(const struct report *report)
     for (uint32_t axis = 0; axis < mesh->axis_count; axis++)
         if (it->inner >> axis & 1)
             json_array_append_new(axes, json_string(mesh->axes[axis].name));
-    return json_pack("{s:i, s:i, s:i, s:I, s:o, s:I, s:I, s:I, s:I, s:b, s:b}", "blocks", (int)it->blocks,
-                     "segments", (int)it->segments, "kinds", (int)it->kinds, "programs",
-                     (json_int_t)it->programs, "axes", axes, "composed_ps", (json_int_t)it->composed_ps,
-                     "composed_bytes", (json_int_t)it->composed_bytes, "step_ps", (json_int_t)it->step_ps,
-                     "peak_bytes", (json_int_t)it->peak_bytes, "proved", it->proved, "mixed", it->mixed);
+    return json_pack("{s:i, s:i, s:i, s:I, s:i, s:o, s:I, s:I, s:I, s:I, s:b, s:b}", "blocks",
+                     (int)it->blocks, "segments", (int)it->segments, "kinds", (int)it->kinds, "programs",
+                     (json_int_t)it->programs, "measured", (int)it->measured, "axes", axes, "composed_ps",
+                     (json_int_t)it->composed_ps, "composed_bytes", (json_int_t)it->composed_bytes, "step_ps",
+                     (json_int_t)it->step_ps, "peak_bytes", (json_int_t)it->peak_bytes, "proved", it->proved,
+                     "mixed", it->mixed);
+}
+
+/* dimensions left whole, and why */
+static json_t *encode_whole(const struct report *report)
+{
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < report->whole_count; i++) {
+        const struct report_whole *whole = &report->whole[i];
+        json_t *best = !whole->tried ? json_null()
+                                     : json_pack("{s:s, s:b, s:I, s:I}", "decision", whole->best, "first",
+                                                 whole->first, "step_ps", (json_int_t)whole->step_ps,
+                                                 "peak_bytes", (json_int_t)whole->peak_bytes);
+        json_array_append_new(
+            list, json_pack("{s:o, s:I, s:f, s:f, s:s, s:o, s:o, s:o, s:o}", "dimension",
+                            json_safe(whole->label), "size", (json_int_t)whole->size, "memory", whole->memory,
+                            "time", whole->time, "reason", report_reason_name(whole->reason), "sizes",
+                            whole->sizes[0] ? json_safe(whole->sizes) : json_null(), "op",
+                            whole->op[0] ? json_safe(whole->op) : json_null(), "location",
+                            whole->op[0] ? json_safe(whole->location) : json_null(), "best_try", best));
+    }
+    return list;
+}
+
+/* how many values plan.json's `constraints` name, and what they save */
+static json_t *encode_constrained(const struct report *report)
+{
+    if (!report->has_constraints)
+        return json_null();
+    return json_pack("{s:i, s:i, s:{s:I, s:I, s:I, s:I}}", "count", (int)report->constraint_count,
+                     "candidates", (int)report->constraint_candidates, "moved_bytes", "plan",
+                     (json_int_t)report->moved_plan_bytes, "specs", (json_int_t)report->moved_specs_bytes,
+                     "constraints", (json_int_t)report->moved_list_bytes, "annotated",
+                     (json_int_t)report->moved_annotated_bytes);
 }
 
 json_t *encode_report(const struct report *report)
@@ -231,9 +294,13 @@ json_t *encode_report(const struct report *report)
     json_object_set_new(out, "decisions", decisions);
     json_object_set_new(out, "choices", encode_choices(report));
     json_object_set_new(out, "conflicts", encode_conflicts(report));
+    json_object_set_new(out, "whole", encode_whole(report));
+    json_object_set_new(out, "constraints", encode_constrained(report));
     json_object_set_new(out, "search", encode_search(report));
     json_object_set_new(out, "bound", encode_bound(report));
     json_object_set_new(out, "segments", encode_segments(report));
+    json_object_set_new(out, "alternatives", encode_alternatives(report));
+    json_object_set_new(out, "referee", encode_referee(report));
     json_object_set_new(out, "warnings", warnings);
     json_object_set_new(out, "if_nothing_fits", encode_nothing_fits(report));
     json_object_set_new(out, "provenance",

@@ -193,6 +193,28 @@ static enum error_code set_backend(json_t *root, const struct api_flags *flags, 
     return ERROR_OK;
 }
 
+/* the same with the device's profile: the file's text, judged by the decoder of requests */
+static enum error_code set_profile(json_t *root, const struct api_flags *flags, struct error *e)
+{
+    json_t *device = json_object_get(root, "device"), *profile = NULL;
+    if (!flags->profile)
+        return ERROR_OK;
+    struct error inner = {0};
+    if (json_parse(flags->profile, flags->profile_size, API_MAX_JSON_KEYS, &profile, &inner) != ERROR_OK)
+        return error_set(e, ERROR_USAGE, "--profile: line %u, column %u: %.200s", inner.line, inner.column,
+                         inner.message);
+    if (json_is_string(device)) {
+        json_object_set_new(root, "device", json_pack("{s:O}", "base", device));
+        device = json_object_get(root, "device");
+    }
+    if (!json_is_object(device)) {
+        json_decref(profile);
+        return error_set(e, ERROR_USAGE, "--profile needs --device");
+    }
+    json_object_set_new(device, "profile", profile);
+    return ERROR_OK;
+}
+
 static enum error_code fill(json_t *root, const struct api_flags *flags, struct error *e)
 {
     if (!json_is_object(root))
@@ -201,6 +223,7 @@ static enum error_code fill(json_t *root, const struct api_flags *flags, struct 
     if (flags->device)
         json_object_set_new(root, "device", json_string(flags->device));
     TRY(set_backend(root, flags, e));
+    TRY(set_profile(root, flags, e));
     if (flags->overlap)
         json_object_set_new(root, "overlap", json_string(flags->overlap));
     if (flags->fold)
@@ -212,6 +235,7 @@ static enum error_code fill(json_t *root, const struct api_flags *flags, struct 
     TRY(set_integer(root, "memory_limit_bytes", "--memory-limit", flags->memory_limit, e));
     TRY(set_integer(root, "seed", "--seed", flags->seed, e));
     TRY(set_integer(root, "parallelism", "--parallelism", flags->parallelism, e));
+    TRY(set_integer(root, "alternatives", "--alternatives", flags->alternatives, e));
     TRY(set_budget(root, flags, e));
     TRY(set_lists(root, flags, e));
     if (flags->no_baselines)

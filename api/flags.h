@@ -15,6 +15,9 @@ struct api_flags {
     const char *planner;
     const char *entry;   /* a function's name */
     const char *outputs; /* "plan,report" */
+    const char *alternatives;
+    const char *profile; /* JSON of --profile, or NULL */
+    size_t profile_size;
     const char *memory_limit, *devices_per_host, *rollouts, *seconds, *seed, *parallelism;
     const char *pins[64];
     uint32_t pin_count; /* "params/<star>/wq=model,-,?" */
@@ -38,6 +41,8 @@ struct api_flags {
     FLAG_VALUE(seconds, "--seconds", "S", "cut the search after S seconds (then not reproducible)")          \
     FLAG_VALUE(seed, "--seed", "N", "seed of the search; default 1")                                         \
     FLAG_VALUE(parallelism, "--parallelism", "N", "search tasks in flight per epoch, 1 to 256; default 16")  \
+    FLAG_VALUE(alternatives, "--alternatives", "K",                                                          \
+               "further plans that really differ, best first; 0 to 16, default 0")                           \
     FLAG_VALUE(outputs, "--outputs", "LIST",                                                                 \
                "of annotated,manual,local,report,plan,problem,segments; default: all but the last two")
 

@@ -3,6 +3,7 @@
 
 #include "api/json.h"
 #include "api/request.h"
+#include "report/report.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -182,14 +183,104 @@ static enum error_code read_factors(struct planner_plan *plan, const struct json
     return ERROR_OK;
 }
 
+static enum error_code read_dims(const struct planner_plan *plan, struct json_at at,
+                                 struct plan_sharding *out, struct error *e)
+{
+    size_t rank, axes;
+    TRY(json_list(at, IR_MAX_RANK, &rank, e));
+    out->rank = (uint32_t)rank;
+    for (size_t dim = 0; dim < rank; dim++) {
+        struct json_at list = json_item(&at, dim);
+        TRY(json_list(list, MESH_MAX_AXES, &axes, e));
+        out->dims[dim].count = (uint8_t)axes;
+        for (size_t i = 0; i < axes; i++) {
+            const char *name = "";
+            TRY(json_text(json_item(&list, i), AXIS_NAME_MAX, &name, e));
+            int axis = mesh_axis_find(&plan->mesh, name);
+            if (axis < 0)
+                return json_refuse_to(e, json_item(&list, i), ERROR_INVALID_PLAN,
+                                      "the mesh has no axis of this name");
+            out->dims[dim].axes[i] = (uint8_t)axis;
+        }
+    }
+    return ERROR_OK;
+}
+
+/* An entry whose dims and partition_spec contradict each other was edited: nobody would price the edit. */
+static enum error_code check_spec(const struct planner_plan *plan, const struct planner_stated *stated,
+                                  const struct json_at *item, struct error *e)
+{
+    const char *text = json_string_value(json_member(item, "partition_spec").value);
+    char spec[256];
+    if (!text)
+        return ERROR_OK;
+    report_spec(&stated->sharding, &plan->mesh, spec, sizeof spec);
+    if (strcmp(spec, text) == 0)
+        return ERROR_OK;
+    return json_refuse_to(
+        e, json_member(item, "dims"), ERROR_INVALID_PLAN,
+        "these dims and their partition_spec contradict each other; both are there to be read. "
+        "Edit pins, decisions or factors, or send the plan as constraints_from_plan: then the "
+        "dims are what is planned with");
+}
+
+static enum error_code read_stated_list(struct planner_plan *plan, struct json_at list, bool is_result,
+                                        struct planner_stated *out, struct error *e)
+{
+    for (size_t i = 0; i < json_array_size(list.value); i++) {
+        struct json_at item = json_item(&list, i), dims = json_member(&item, "dims");
+        struct planner_stated *stated = &out[plan->stated_count];
+        int64_t index = (int64_t)i;
+        if (!json_is_object(item.value))
+            return json_refuse_to(e, item, ERROR_INVALID_PLAN, "an object is needed here");
+        if (!dims.value)
+            continue;
+        TRY(json_int(json_member(&item, "index"), 0, UINT32_MAX, &index, e));
+        *stated =
+            (struct planner_stated){.index = (uint32_t)index, .is_result = is_result, .place = (uint32_t)i};
+        TRY(read_dims(plan, dims, &stated->sharding, e));
+        TRY(check_spec(plan, stated, &item, e));
+        plan->stated_count++;
+    }
+    return ERROR_OK;
+}
+
+static enum error_code read_stated(struct planner_plan *plan, const struct json_at *root, struct error *e)
+{
+    struct json_at arguments = json_member(root, "arguments"), results = json_member(root, "results");
+    size_t argument_count, result_count;
+    TRY(json_list(arguments, SIZE_MAX, &argument_count, e));
+    TRY(json_list(results, SIZE_MAX, &result_count, e));
+    struct planner_stated *stated =
+        arena_alloc(plan->arena, (argument_count + result_count + 1) * sizeof *stated);
+    plan->stated = stated;
+    TRY(read_stated_list(plan, arguments, false, stated, e));
+    return read_stated_list(plan, results, true, stated, e);
+}
+
 /* *out is set as soon as there is something to destroy */
 static enum error_code read_plan(json_t *value, struct planner_plan **out, struct error *e)
 {
     struct json_at root = {value, ""};
-    static const char *const known[] = {
-        "format",         "mesh",      "module",       "arguments", "results",     "pins",
-        "pins_completed", "decisions", "factors",      "walk",      "machine",     "memory_limit_bytes",
-        "hash",           "found_by",  "reproducible", "build",     "module_pins", NULL};
+    static const char *const known[] = {"format",
+                                        "mesh",
+                                        "module",
+                                        "arguments",
+                                        "results",
+                                        "pins",
+                                        "pins_completed",
+                                        "decisions",
+                                        "factors",
+                                        "walk",
+                                        "machine",
+                                        "memory_limit_bytes",
+                                        "hash",
+                                        "found_by",
+                                        "reproducible",
+                                        "build",
+                                        "module_pins",
+                                        "constraints",
+                                        NULL};
     int64_t format = 1;
     const char *hash = NULL, *found_by = json_string_value(json_object_get(value, "found_by"));
     TRY(json_only(&root, known, e));
@@ -204,6 +295,7 @@ static enum error_code read_plan(json_t *value, struct planner_plan **out, struc
     plan->no_module_pins = !module_pins;
     TRY(read_decisions(plan, &root, e));
     TRY(read_factors(plan, &root, e));
+    TRY(read_stated(plan, &root, e));
     TRY(json_text(json_member(&root, "hash"), 64, &hash, e));
     if (hash && hash128_parse(hash, &plan->hash) != 0)
         return json_refuse_to(e, json_member(&root, "hash"), ERROR_INVALID_PLAN,

@@ -36,6 +36,20 @@ static enum error_code add_list(struct json_at list, const char *what, json_t *o
     return ERROR_OK;
 }
 
+/* The plan without what is only read: what makes it again. NULL: it says no more than its shardings. */
+static json_t *what_makes_it(const json_t *plan)
+{
+    static const char *const kept[] = {
+        "format", "mesh", "pins", "pins_completed", "module_pins", "decisions", "factors", "hash", NULL};
+    if (!json_is_string(json_object_get(plan, "hash")))
+        return NULL;
+    json_t *out = json_object();
+    for (int i = 0; kept[i]; i++)
+        if (json_object_get(plan, kept[i]))
+            json_object_set(out, kept[i], json_object_get(plan, kept[i]));
+    return out;
+}
+
 enum error_code plan_pins_expand(json_t *request, struct error *e)
 {
     struct json_at root = {request, ""}, plan = json_member(&root, "constraints_from_plan");
@@ -61,6 +75,10 @@ enum error_code plan_pins_expand(json_t *request, struct error *e)
     json_object_set_new(request, "constraints", all);
     if (!json_object_get(request, "mesh") && json_object_get(plan.value, "mesh"))
         json_object_set(request, "mesh", json_object_get(plan.value, "mesh"));
-    json_object_del(request, "constraints_from_plan");
+    json_t *rest = what_makes_it(plan.value);
+    if (rest)
+        json_object_set_new(request, "constraints_from_plan", rest);
+    else
+        json_object_del(request, "constraints_from_plan");
     return ERROR_OK;
 }

@@ -8,9 +8,10 @@
 /* arguments, and as many results, of one plan: bounds what is made before constraints are decoded */
 enum { PLAN_PINS_MAX = 20000 };
 
-/* Replaces the member by constraints for every argument and result of the plan, before those that the
- * request has itself (the last one on a tensor wins); the plan's mesh, where the request has none. Nothing
- * when there is no such member. ERROR_INVALID_PLAN with pointer. */
+/* Leaves of the member what makes the plan again (pins, decisions, factors, hash), where it states a hash,
+ * else nothing; a second call changes nothing more. Adds constraints for every argument and result of the
+ * plan, before those that the request has itself (the last one on a tensor wins); the plan's mesh, where
+ * the request has none. Nothing when there is no such member. ERROR_INVALID_PLAN with pointer. */
 enum error_code plan_pins_expand(json_t *request, struct error *e) BASE_CHECKED;
 
 #endif

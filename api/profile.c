@@ -94,7 +94,9 @@ static enum error_code read_table(struct json_at at, struct arena *arena, struct
     return read_points(json_member(&at, "points"), arena, table, e);
 }
 
-/* ---- timings of segments: checked and kept with the profile; nothing in this build reads them ---- */
+/* ---- timings of segments ---- */
+
+typedef VEC(struct segments_timing) timing_list;
 
 static bool stands_before(const struct json_at *list, size_t i, const char *member, const char *text)
 {
@@ -121,26 +123,41 @@ static enum error_code read_own_name(const struct json_at *list, size_t i, const
     return ERROR_OK;
 }
 
-static enum error_code check_configuration(const struct json_at *list, size_t i, struct error *e)
+/* A digest of another length names no program of this build: kept with the profile, found by nobody. */
+static void add_timing(const char *digest, double us, int64_t bytes, timing_list *out)
+{
+    struct segments_timing timing = {.time_ps = (int64_t)(us * 1e6 + 0.5), .peak_bytes = bytes};
+    if (strlen(digest) != SEGMENTS_DIGEST_SIZE - 1)
+        return;
+    memcpy(timing.digest, digest, sizeof timing.digest);
+    VEC_PUSH(out, timing);
+}
+
+static enum error_code read_configuration(const struct json_at *list, size_t i, timing_list *out,
+                                          struct error *e)
 {
     static const char *const known[] = {
         "configuration", "time_us", "computation_us", "communication_us", "peak_bytes", "runs", NULL};
     static const char *const times[] = {"time_us", "computation_us", "communication_us"};
     struct json_at at = json_item(list, i);
-    int64_t whole = 0;
-    double us;
+    int64_t bytes = 0, runs = 0;
+    double us = 0, part;
+    const char *digest = NULL;
     TRY(json_only(&at, known, e));
     TRY(read_own_name(list, i, "configuration", e));
     if (!json_member(&at, "time_us").value)
         return json_refuse_to(e, json_member(&at, "time_us"), ERROR_INVALID_REQUEST,
                               "the time that was measured is needed");
     for (int k = 0; k < 3; k++)
-        TRY(json_number(json_member(&at, times[k]), 0, 1e12, &us, e));
-    TRY(json_int(json_member(&at, "peak_bytes"), 0, INT64_C(1) << 50, &whole, e));
-    return json_int(json_member(&at, "runs"), 1, 1000000, &whole, e);
+        TRY(json_number(json_member(&at, times[k]), 0, 1e12, k ? &part : &us, e));
+    TRY(json_int(json_member(&at, "peak_bytes"), 0, INT64_C(1) << 50, &bytes, e));
+    TRY(json_int(json_member(&at, "runs"), 1, 1000000, &runs, e));
+    TRY(json_text(json_member(&at, "configuration"), API_PROFILE_SEGMENT_NAME, &digest, e));
+    add_timing(digest, us, bytes, out);
+    return ERROR_OK;
 }
 
-static enum error_code check_segments(struct json_at list, struct error *e)
+static enum error_code read_segments(struct json_at list, timing_list *out, struct error *e)
 {
     static const char *const known[] = {"segment", "configurations", NULL};
     size_t segments, count;
@@ -155,16 +172,42 @@ static enum error_code check_segments(struct json_at list, struct error *e)
             return json_refuse_to(e, table, ERROR_INVALID_REQUEST,
                                   "configurations are needed, each with what was measured");
         for (size_t k = 0; k < count; k++)
-            TRY(check_configuration(&table, k, e));
+            TRY(read_configuration(&table, k, out, e));
     }
     return ERROR_OK;
+}
+
+static int by_digest(const void *a, const void *b)
+{
+    return strcmp(((const struct segments_timing *)a)->digest, ((const struct segments_timing *)b)->digest);
+}
+
+/* one program may stand under two segments: the same text, the same time; the first one counts */
+static enum error_code read_timings(const struct json_at *at, struct arena *arena,
+                                    struct planner_profile *profile, struct error *e)
+{
+    timing_list list = {0};
+    uint32_t kept = 0;
+    TRY(json_int(json_member(at, "devices"), 1, MESH_MAX_DEVICES, &profile->timings.devices, e));
+    enum error_code code = read_segments(json_member(at, "segments"), &list, e);
+    struct segments_timing *timings = arena_alloc(arena, (list.count + 1) * sizeof *timings);
+    if (list.count)
+        qsort(list.at, list.count, sizeof *list.at, by_digest);
+    for (size_t i = 0; i < list.count; i++)
+        if (!kept || strcmp(timings[kept - 1].digest, list.at[i].digest) != 0)
+            timings[kept++] = list.at[i];
+    profile->timings.at = timings;
+    profile->timings.count = kept;
+    VEC_FREE(&list);
+    return code;
 }
 
 enum error_code profile_read(struct json_at at, struct arena *arena, struct planner_profile **out,
                              struct error *e)
 {
     static const char *const known[] = {
-        "name", "version", "description", "flops", "memory_bytes_per_s", "collectives", "segments", NULL};
+        "name",        "version", "description", "flops", "memory_bytes_per_s",
+        "collectives", "devices", "segments",    NULL};
     struct planner_profile *profile = arena_alloc(arena, sizeof *profile);
     const char *name = NULL, *description = NULL;
     int64_t version = 0;
@@ -199,7 +242,7 @@ enum error_code profile_read(struct json_at at, struct arena *arena, struct plan
                 return json_refuse_to(e, item, ERROR_INVALID_REQUEST,
                                       "this kind and size of group is there twice");
     }
-    TRY(check_segments(json_member(&at, "segments"), e));
+    TRY(read_timings(&at, arena, profile, e));
     *out = profile;
     return ERROR_OK;
 }

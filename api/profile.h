@@ -5,11 +5,12 @@
  *    "flops": {"bf16": 2.4e14}, "memory_bytes_per_s": 1.3e12,        achieved, not peak
  *    "collectives": [{"kind": "all_reduce", "devices": 8, "between_hosts": false,
  *                     "points": [[1048576, 61.2], [16777216, 310.5]]}],   bytes (as nccl-tests), microseconds
+ *    "devices": 8,                                                    that the segments' programs ran on
  *    "segments": [{"segment": "9c..", "configurations": [{"configuration": "a3..", "time_us": 412.5}]}]}
  *
  * Timings of segments (pieces of a program that repeat, each in every way it may be sharded; CFP's
- * tables) are checked, kept and part of the digest; the planner that composes them is `segments`, which
- * this build has not. Both names are the client's.
+ * tables) are what planner `segments` composes (segments/programs.h): a configuration is the digest of the
+ * program that ran, a segment that of its original. Other names are kept, and found by no planner.
  *
  * A request names one in device.profile, or has it inline; a canonical request always has it inline, so
  * that a job's digest covers what it was priced with. */
@@ -18,10 +19,10 @@
 
 #include "api/request.h"
 
-/* A profile stands in every request that names it, so it has to be small beside LIMIT_JSON: 32 KiB hold
- * some 2000 points in all, at 16 bytes each. */
+/* A profile stands in every request that names it, so it has to be small beside LIMIT_JSON: 64 KiB hold
+ * some 4000 points in all, at 16 bytes each, or 600 programs of segments, at 100. */
 enum {
-    API_PROFILE_MAX_BYTES = 32 << 10,
+    API_PROFILE_MAX_BYTES = 64 << 10,
     API_PROFILE_MAX_TABLES = 128, /* of collectives */
     API_PROFILE_MAX_POINTS = 256, /* of one table */
     API_PROFILE_NAME_SIZE = 64,

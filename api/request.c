@@ -3,6 +3,7 @@
 #include "api/request.h"
 
 #include "api/json.h"
+#include "api/plan_file.h"
 #include "api/plan_pins.h"
 #include "api/profile_read.h"
 #include "base/hash.h"
@@ -355,6 +356,24 @@ static enum error_code decode_choice(struct json_at at, const char *const *built
     return code;
 }
 
+static enum error_code decode_referee(struct planner_request *planning, struct json_at at, struct error *e)
+{
+    const char *name = NULL;
+    enum cost_compiler compiler;
+    TRY(json_text(at, sizeof planning->referee - 1, &name, e));
+    if (!name)
+        return ERROR_OK;
+    if (!cost_backend_find(name, &compiler))
+        return json_refuse_to(e, at, ERROR_INVALID_REQUEST, "there is no such referee; known are %s",
+                              cost_backend_names());
+    const uint32_t needed = PLANNER_OUTPUT_MANUAL | PLANNER_OUTPUT_REPORT;
+    if ((planning->outputs & needed) != needed)
+        return json_refuse_to(e, at, ERROR_INVALID_REQUEST,
+                              "a referee needs manual and report among the outputs");
+    snprintf(planning->referee, sizeof planning->referee, "%s", name);
+    return ERROR_OK;
+}
+
 static enum error_code decode_rest(struct api_request *request, const struct json_at *root, struct error *e)
 {
     static const char *const methods[] = {"auto", "mcts", "baselines", "propagate", "cfn", "segments", NULL};
@@ -380,12 +399,15 @@ static enum error_code decode_rest(struct api_request *request, const struct jso
     TRY(decode_choice(json_member(root, "annotations"), annotations, none, &annotation, e));
     request->planning.annotations = (enum planner_annotations)annotation;
     request->deadline_fail = deadline == 1;
-    int64_t parallelism = 16, seed = 1, rollouts = 0, priority = 0;
+    int64_t parallelism = 16, seed = 1, rollouts = 0, priority = 0, alternatives = 0;
     TRY(json_int(json_member(root, "memory_limit_bytes"), 1, INT64_MAX / 4,
                  &request->planning.memory_limit_bytes, e));
     TRY(json_int(json_member(root, "parallelism"), 1, 256, &parallelism, e));
     TRY(json_int(json_member(root, "seed"), 0, INT64_MAX, &seed, e));
     TRY(json_int(json_member(root, "priority"), 0, 9, &priority, e));
+    TRY(json_int(json_member(root, "alternatives"), 0, PLANNER_MAX_ALTERNATIVES, &alternatives, e));
+    request->planning.alternatives = (uint32_t)alternatives;
+    TRY(decode_referee(&request->planning, json_member(root, "referee"), e));
     struct json_at budget = json_member(root, "budget");
     if (budget.value) {
         static const char *const known[] = {"rollouts", "seconds", NULL};
@@ -401,6 +423,10 @@ static enum error_code decode_rest(struct api_request *request, const struct jso
     TRY(json_bool(json_member(root, "proof"), &request->planning.proof, e));
     TRY(json_bool(json_member(root, "dry_run"), &request->dry_run, e));
     TRY(json_bool(json_member(root, "no_baselines"), &request->planning.no_baselines, e));
+    const char *webhook = NULL;
+    TRY(json_text(json_member(root, "webhook"), 1000, &webhook, e));
+    if (webhook)
+        request->webhook = arena_strndup(request->arena, webhook, strlen(webhook));
     struct json_at labels = json_member(root, "labels");
     if (labels.value) {
         const char *key;
@@ -424,6 +450,7 @@ static void canonicalise(struct api_request *request, json_t *root)
 {
     json_object_del(root, "labels");
     json_object_del(root, "priority");
+    json_object_del(root, "webhook");
     json_object_del(root, "module");
     json_object_del(root, "dry_run"); /* a dry run says the digest of the run */
     if (request->module_digest[0]) {
@@ -436,20 +463,56 @@ static void canonicalise(struct api_request *request, json_t *root)
     free(text);
 }
 
+/* The plan that the constraints come from. One that cannot be read any more gives its constraints alone. */
+static void decode_given(struct api_request *request, json_t *root)
+{
+    json_t *plan = json_object_get(root, "constraints_from_plan");
+    struct error unread;
+    if (!plan)
+        return;
+    char *text = json_compact(plan);
+    if (api_plan_parse(text, strlen(text), &request->given, &unread) != ERROR_OK)
+        json_object_del(root, "constraints_from_plan");
+    free(text);
+    request->planning.given = request->given;
+}
+
 static enum error_code decode(struct api_request *request, json_t *value, const char *module_digest,
                               bool module_optional, struct error *e)
 {
-    static const char *const known[] = {
-        "module",         "mesh",        "device",      "memory_limit_bytes",
-        "objective",      "planner",     "constraints", "constraints_from_plan",
-        "argument_names", "trip_counts", "budget",      "parallelism",
-        "seed",           "outputs",     "proof",       "on_deadline",
-        "deadline_s",     "labels",      "dry_run",     "no_baselines",
-        "priority",       "overlap",     "annotations", "fold",
-        "entry",          NULL};
+    static const char *const known[] = {"module",
+                                        "mesh",
+                                        "device",
+                                        "memory_limit_bytes",
+                                        "objective",
+                                        "planner",
+                                        "constraints",
+                                        "constraints_from_plan",
+                                        "argument_names",
+                                        "trip_counts",
+                                        "budget",
+                                        "parallelism",
+                                        "seed",
+                                        "outputs",
+                                        "proof",
+                                        "on_deadline",
+                                        "deadline_s",
+                                        "labels",
+                                        "dry_run",
+                                        "no_baselines",
+                                        "priority",
+                                        "overlap",
+                                        "annotations",
+                                        "entry",
+                                        "alternatives",
+                                        "referee",
+                                        "webhook",
+                                        "fold",
+                                        NULL};
     struct json_at root = {value, ""};
     TRY(json_only(&root, known, e));
     TRY(plan_pins_expand(value, e));
+    decode_given(request, value);
     TRY(decode_module(request, json_member(&root, "module"), module_digest, e));
     if (!request->module_digest[0] && !module_optional)
         return json_refuse_to(e, json_member(&root, "module"), ERROR_INVALID_REQUEST,
@@ -493,8 +556,10 @@ enum error_code api_request_parse(const char *json, size_t size, const char *mod
 
 void api_request_destroy(struct api_request *request)
 {
-    if (request)
-        arena_destroy(request->arena);
+    if (!request)
+        return;
+    planner_plan_destroy(request->given);
+    arena_destroy(request->arena);
 }
 
 void api_request_digest(const struct api_request *request, const char *module_digest, char out[65])

@@ -23,11 +23,13 @@ struct api_request {
     size_t module_inline_size; /* NULL: none */
     double seconds;            /* of the search at most; 0: no limit */
     bool dry_run;
-    bool deadline_fail;  /* on_deadline */
-    double deadline_s;   /* 0: none */
-    struct arena *arena; /* owns the request and all that it refers to */
-    int priority;        /* 0 to 9, more is earlier; never part of the digest */
-    char *labels;        /* JSON object text or NULL; never part of the digest */
+    bool deadline_fail;         /* on_deadline */
+    double deadline_s;          /* 0: none */
+    struct arena *arena;        /* owns the request and all that it refers to */
+    int priority;               /* 0 to 9, more is earlier; never part of the digest */
+    struct planner_plan *given; /* owned; what planning.given refers to */
+    char *webhook;              /* address that is told of the job's end, or NULL; never part of the digest */
+    char *labels;               /* JSON object text or NULL; never part of the digest */
     /* sorted compact JSON without labels, priority and inline module, with "module": digest when known */
     char *canonical;
 };

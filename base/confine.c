@@ -18,12 +18,22 @@ struct landlock_rules {
 };
 enum { LANDLOCK_ASK_VERSION = 1 };
 
+static int landlock_version(void)
+{
+    return (int)syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_ASK_VERSION);
+}
+
+bool confine_landlock(void)
+{
+    return landlock_version() > 0;
+}
+
 /* every right on files that this version of Landlock can take away (13 at first), connecting and
  * listening by TCP. No rule gives any of them back. */
 static int landlock(bool *landlocked)
 {
     static const int rights[] = {13, 14, 15, 15, 16};
-    int version = (int)syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_ASK_VERSION);
+    int version = landlock_version();
     *landlocked = version > 0;
     if (version <= 0)
         return 0; /* a kernel without it, or one where it is switched off */

@@ -13,6 +13,9 @@
  * -1 when the kernel refuses. */
 int confine_files(bool *landlocked);
 
+/* Whether the kernel has Landlock, so that files are closed twice. */
+bool confine_landlock(void);
+
 /* The filter, for all threads of the process: a call that it does not know ends the process with SIGSYS, and
  * opening a file fails with EACCES. It allows memory without PROT_EXEC, reading and writing descriptors,
  * passing them on sockets that are open, files in memory, waiting, and signals to itself; no thread or

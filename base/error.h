@@ -34,6 +34,7 @@
     X(UNKNOWN_DEVICE, "unknown_device", 422, 2)                                                              \
     X(MEMORY_LIMIT_TOO_SMALL, "memory_limit_too_small", 422, 2)                                              \
     X(NOT_AVAILABLE, "not_available", 422, 2)                                                                \
+    X(NO_REFEREE, "no_referee", 422, 2)                                                                      \
     X(NOT_FOUND, "not_found", 404, 2)                                                                        \
     X(CONFLICT, "conflict", 409, 2)                                                                          \
     X(TOO_LARGE, "too_large", 413, 2)                                                                        \

@@ -87,6 +87,24 @@ void sha256_bytes(const void *bytes, size_t size, uint8_t out[32])
     sha256_finish(sha, out);
 }
 
+void sha256_hmac(const void *key, size_t key_size, const void *bytes, size_t size, uint8_t out[32])
+{
+    unsigned char block[64] = {0};
+    if (key_size > sizeof block)
+        sha256_bytes(key, key_size, block);
+    else
+        memcpy(block, key, key_size);
+    for (int outer = 0; outer < 2; outer++) {
+        unsigned char pad[64];
+        struct sha256 *sha = sha256_create();
+        for (size_t i = 0; i < sizeof pad; i++)
+            pad[i] = (unsigned char)(block[i] ^ (outer ? 0x5c : 0x36));
+        sha256_add(sha, pad, sizeof pad);
+        sha256_add(sha, outer ? out : bytes, outer ? 32 : size);
+        sha256_finish(sha, out);
+    }
+}
+
 void sha256_format(const uint8_t digest[32], char out[65])
 {
     for (int i = 0; i < 32; i++)

@@ -53,6 +53,8 @@ void sha256_add(struct sha256 *sha, const void *bytes, size_t size);
 void sha256_finish(struct sha256 *sha, uint8_t out[32]); /* destroys sha */
 void sha256_destroy(struct sha256 *sha);                 /* without finishing; NULL is fine */
 void sha256_bytes(const void *bytes, size_t size, uint8_t out[32]);
+/* HMAC (RFC 2104) with SHA-256 */
+void sha256_hmac(const void *key, size_t key_size, const void *bytes, size_t size, uint8_t out[32]);
 void sha256_format(const uint8_t digest[32], char out[65]);
 
 /* A generator of random numbers: splitmix64. The seed (the first state) alone decides the sequence. */

@@ -11,8 +11,9 @@
  * descriptors, disk): what failed may succeed later or elsewhere */
 bool host_fault(int error_number);
 
-/* After a call on a connection that failed: when the kernel had no memory for it (ENOMEM, ENOBUFS), waits 10 ms
- * and returns true, to try again; false for other errors, and the hundredth time. *tries is 0 before the first. */
+/* After a call on a connection that failed: when the kernel had no memory for it (ENOMEM, ENOBUFS), waits
+ * 10 ms and returns true, to try again; false for other errors, and the hundredth time. *tries is 0 before
+ * the first. */
 bool host_pause(int error_number, int *tries);
 
 /* Bytes that all processes of this cgroup may use together: the least limit on the way up from it (version 2

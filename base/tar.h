@@ -1,5 +1,5 @@
-/* A tar archive (POSIX ustar) in memory: regular files of mode 0644, owner 0, time 0, so that equal files in
- * equal order give equal bytes. Never reads one. */
+/* A tar archive (POSIX ustar) in memory: regular files of mode 0644, owner 0, time 0, so that equal files
+ * in equal order give equal bytes. Never reads one. */
 #ifndef TOAST_BASE_TAR_H
 #define TOAST_BASE_TAR_H
 

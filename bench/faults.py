@@ -2,6 +2,8 @@
 """The long fault run: thousands of small jobs, and prices, while processes of every kind are killed (SIGKILL) and stopped
 (SIGSTOP, then SIGCONT), picked from the live process tree.
 
+With --syscalls nobody is killed: one in so many system calls of every process fails, with each error that may come.
+
 Works in pieces, each with a service and a schedule of its own; with --state a run that was cut short, or had --minutes, goes on
 where its last whole piece ended, until it has --jobs jobs and --strikes kills and as many stops of each kind.
 
@@ -9,6 +11,7 @@ Example:
   bench/faults.py --jobs 5000 --strikes 100 --seed 1 --state faults.json
   bench/faults.py --state faults.json --minutes 8      # some more pieces of it
   bench/faults.py --state faults.json --table          # only what there is so far
+  bench/faults.py --syscalls --jobs 1000 --state syscalls.json
 
 Prints a table for docs/reliability.md; exit status 1 when anything was lost, stuck, wrong, differing or violated, 3 when there is
 more to do."""
@@ -23,6 +26,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests" / "faults"))
 import chaos
 import faults
+import syscalls
 import tree
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -35,6 +39,7 @@ parser.add_argument("--rollouts", type=int, default=64)
 parser.add_argument("--piece", type=float, default=3, help="minutes of a piece")
 parser.add_argument("--minutes", type=float, default=1e9, help="begin no piece after these")
 parser.add_argument("--state", type=pathlib.Path, help="a file that keeps what was done")
+parser.add_argument("--syscalls", action="store_true", help="system calls fail")
 parser.add_argument("--table", action="store_true", help="run nothing")
 
 
@@ -55,9 +60,10 @@ def total(state, name):
 
 
 def over(state, options):
-    strikes = total(state, "strikes") if state["pieces"] else {}
+    strikes = total(state, "strikes") if state["pieces"] and not options.syscalls else {}
     return (total(state, "jobs") >= options.jobs and
-            all(strikes.get(f"{kind} {act}", 0) >= options.strikes for kind in tree.KINDS for act in chaos.ACTS))
+            (options.syscalls or
+             all(strikes.get(f"{kind} {act}", 0) >= options.strikes for kind in tree.KINDS for act in chaos.ACTS)))
 
 
 def save(state, path):
@@ -67,13 +73,31 @@ def save(state, path):
         scratch.rename(path)
 
 
-def table(state):
-    strikes, bad, deaths, refused = (total(state, name) for name in ("strikes", "bad", "deaths", "prices_refused"))
+def struck(state):
+    strikes = total(state, "strikes")
+    return [(f"{kind}: killed, stopped", ", ".join(str(strikes[f"{kind} {act}"]) for act in chaos.ACTS)) for kind in tree.KINDS]
+
+
+def failed(state):
+    """calls that failed, by kind of process with the call and its errors"""
+    rows, errors = [], total(state, "failed")
+    for kind in syscalls.KINDS:
+        of_calls = []
+        for call in syscalls.CALLS:
+            mine = {key.split()[2]: n for key, n in errors.items() if key.split()[:2] == [kind, call]}
+            if mine:
+                of_calls.append(f"{call} {sum(mine.values())} ({', '.join(f'{name} {n}' for name, n in sorted(mine.items()))})")
+        rows.append((f"calls of {kind} that failed", "; ".join(of_calls) or "0"))
+    return rows
+
+
+def table(state, options):
+    bad, deaths, refused = (total(state, name) for name in ("bad", "deaths", "prices_refused"))
     rows = [("date", datetime.date.today().isoformat()), ("seed", state["seed"]), ("pieces", len(state["pieces"])),
             ("minutes", f"{total(state, 'seconds') / 60:.1f}"), ("jobs acknowledged", total(state, "jobs")),
-            ("prices right; refused with 503; cut off with their server",
+            ("prices right; refused with the true reason; cut off with their server",
              f"{total(state, 'prices')}; {sum(refused.values())}; {total(state, 'prices_cut')}"),
-            *((f"{kind}: killed, stopped", ", ".join(str(strikes[f"{kind} {act}"]) for act in chaos.ACTS)) for kind in tree.KINDS),
+            *(failed(state) if options.syscalls else struck(state)),
             ("attempts lost, by reason", ", ".join(f"{reason} {n}" for reason, n in sorted(deaths.items()) if n)),
             ("leases that ran out", total(state, "lease_lost")), ("writes fenced off", total(state, "fenced")),
             ("tasks done twice", total(state, "repeated")), ("lost", bad["lost"]), ("stuck", bad["stuck"]),
@@ -83,10 +107,21 @@ def table(state):
              sum(bad[name] for name in bad if name in ("wrong_reason", "wrong_prices") or name.startswith("deaths by"))),
             ("artifacts that differ", bad["differing"]), ("results that differ when repeated", bad["nondeterminism"]),
             ("invariants violated", bad["violations"])]
-    print("| | |\n|---|---|")
+    print("| | figure |\n|---|---|")
     for name, value in rows:
         print(f"| {name} | {value} |")
     return any(bad.values())
+
+
+def piece(state, options, expected):
+    seed = state["seed"] * 1000 + len(state["pieces"])
+    done = total(state, "jobs")
+    say(f"piece {len(state['pieces'])}, seed {seed}, {done} jobs before it")
+    left, seconds = max(1, options.jobs - done), 60 * options.piece
+    if options.syscalls:
+        return syscalls.run(left, seed, workers=options.workers, rollouts=options.rollouts, seconds=seconds, say=say, expected=expected)
+    return chaos.run(left, seed, options.workers, rollouts=options.rollouts, least=options.strikes, seconds=seconds, say=say,
+                     expected=expected)
 
 
 def main():
@@ -99,16 +134,11 @@ def main():
         save(state, options.state)
     expected = {int(number): digests for number, digests in state["expected"].items()}
     while not options.table and not over(state, options) and (time.monotonic() - began) / 60 < options.minutes:
-        seed = state["seed"] * 1000 + len(state["pieces"])
-        done = total(state, "jobs")
-        say(f"piece {len(state['pieces'])}, seed {seed}, {done} jobs before it")
-        left = max(1, options.jobs - done)
-        state["pieces"].append(chaos.run(left, seed, options.workers, rollouts=options.rollouts, least=options.strikes,
-                                         seconds=60 * options.piece, say=say, expected=expected))
+        state["pieces"].append(piece(state, options, expected))
         save(state, options.state)
         if any(state["pieces"][-1]["bad"].values()):
             break
-    bad = table(state)
+    bad = table(state, options)
     return 1 if bad else 0 if over(state, options) or options.table else 3
 
 

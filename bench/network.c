@@ -50,7 +50,7 @@ static struct search_plan search_best(const struct subject *subject, bool search
     struct search_state *state = mem_alloc(sizeof *state);
     struct search_options options = {.seed = 1, .method = search ? SEARCH_MCTS : SEARCH_BASELINES};
     must(search_create(subject->evaluator, &options, &other_search, &e), &e);
-    must(search_run(other_search, 2, 0, NULL, NULL, state, NULL, &e), &e);
+    must(search_run(other_search, 2, 0, NULL, NULL, state, NULL, NULL, &e), &e);
     struct search_plan best = state->best;
     search_destroy(other_search);
     free(state);

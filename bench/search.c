@@ -64,7 +64,7 @@ static struct outcome solve(const struct subject *subject, struct search_options
     if (tuning)
         core_tune(search, *tuning);
     double start = now_s();
-    must(search_run(search, threads, 0, NULL, NULL, &out.state, NULL, &e), &e);
+    must(search_run(search, threads, 0, NULL, NULL, &out.state, NULL, NULL, &e), &e);
     out.seconds = now_s() - start;
     search_destroy(search);
     return out;

@@ -13,11 +13,32 @@ static const char usage[] =
     "Writes the job's artifacts (plan.json, report.json, modules ..) into DIR (default: the job's id).\n\n"
     "example:\n  toast fetch j_01... -o plan/\n";
 
-/* a name from elsewhere must not lead out of the folder */
+/* a name from elsewhere must not lead out of the folder: parts of letters, digits, ._- that do not begin
+ * with a dot, between single slashes */
 static bool plain_name(const char *name)
 {
-    return name[0] && name[0] != '.' &&
-           strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == strlen(name);
+    if (!*name)
+        return false;
+    while (*name) {
+        size_t size = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
+        if (name[0] == '.' || size == 0 || (name[size] && name[size] != '/') ||
+            (name[size] && !name[size + 1]))
+            return false;
+        name += size + (name[size] == '/');
+    }
+    return true;
+}
+
+/* the folders that a name has before its last part */
+static enum error_code make_folders(char *file, const char *directory, struct error *e)
+{
+    enum error_code code = ERROR_OK;
+    for (char *slash = file + strlen(directory) + 1; code == ERROR_OK && (slash = strchr(slash, '/'));) {
+        *slash = 0;
+        code = file_make_directory(file, e);
+        *slash++ = '/';
+    }
+    return code;
 }
 
 static enum error_code fetch(const char *id, const char *directory, const json_t *artifact, struct error *e)
@@ -29,7 +50,9 @@ static enum error_code fetch(const char *id, const char *directory, const json_t
         return error_set(e, ERROR_INTERNAL, "the service names an artifact that is no file name");
     char *path = mem_printf("/v1/jobs/%s/artifacts/%s", id, name),
          *file = mem_printf("%s/%s", directory, name);
-    enum error_code code = client_bytes(path, &bytes, &size, e);
+    enum error_code code = make_folders(file, directory, e);
+    if (code == ERROR_OK)
+        code = client_bytes(path, &bytes, &size, e);
     if (code == ERROR_OK) {
         code = file_write(file, bytes, size, e);
         free(bytes);

@@ -2,6 +2,7 @@
  * that a job names is read and its digest compared. Nothing is repaired. */
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/secret.h"
 #include "cli/fsck_archive.h"
 #include "cli/output.h"
 #include "cli/service_address.h"
@@ -112,10 +113,13 @@ static enum error_code check_blobs(struct store *store, struct queue_audit *audi
 static enum error_code check_store(struct fsck *fsck, struct queue_audit *audit, struct error *e)
 {
     struct store *store;
-    struct store_options options = {.token = getenv("TOAST_WORKER_TOKEN")};
+    char *token;
+    TRY(secret_read("TOAST_WORKER_TOKEN", &token, e));
+    struct store_options options = {.token = token};
     char *where = service_address_store(&fsck->where);
     enum error_code code = store_create(where, &options, &store, e);
     free(where);
+    free(token);
     if (code != ERROR_OK)
         return code;
     code = fsck_archived(store, audit, e);

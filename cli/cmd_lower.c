@@ -6,6 +6,7 @@
 #include "cli/output.h"
 #include "emit/emit.h"
 #include "ir/print.h"
+#include "spmd/constraints.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -16,10 +17,11 @@ struct options {
     struct cli_choice choice;
     const char *module, *form, *output, *collectives, *steps;
     bool gather_everything;
+    bool own; /* a form of ours, not the user's module */
 };
 
 static const char usage[] =
-    "usage: toast lower MODULE --plan plan.json --form annotated|manual|local [-o FILE]\n"
+    "usage: toast lower MODULE --plan plan.json --form annotated|manual|local|constrained|specs [-o FILE]\n"
     "       toast lower MODULE --mesh data=4,model=2 [--decisions LIST | --baseline NAME | --random-plan "
     "SEED] --form F\n\n"
     "  --plan FILE           plan.json of `toast plan` (brings its own mesh)\n"
@@ -33,7 +35,9 @@ static const char usage[] =
     "  --device NAME         whose links order the collectives over several axes; default: all links alike\n"
     "  --devices-per-host N  how many devices share a host's fast links, beside --device\n"
     "  --memory-limit BYTES  as toast price takes it; changes no module\n"
-    "  --form F              annotated, manual or local\n"
+    "  --form F              annotated, manual or local; constrained: the module as it is with the shardings "
+    "of\n"
+    "                        arguments and results and plan.json's `constraints`; specs: without these\n"
     "  -o FILE               standard output when absent\n"
     "  --collectives FILE    the local program's collectives as JSON: kind, axes, count, bytes on one "
     "device\n"
@@ -111,6 +115,28 @@ static enum error_code write_collectives(const char *path, const struct spmd_loc
     return code;
 }
 
+/* the user's own module, with what the plan tells the user to write */
+static enum error_code emit_user(const struct options *options, const struct plan_context *context,
+                                 const struct plan *plan, const struct spmd_local *local,
+                                 struct ir_program *module, struct error *e)
+{
+    struct spmd_constraints constraints = {0};
+    if (strcmp(options->form, "constrained") == 0)
+        TRY(spmd_constraints_find(context, plan, &options->choice.walk, 0, &constraints, e));
+    enum error_code code =
+        spmd_emit_constrained(context, local, constraints.list, constraints.count, module, e);
+    if (!code && strcmp(options->form, "constrained") == 0)
+        fprintf(stderr,
+                "toast lower: %u constraints of %u; bytes moved, by the model: plan %lld, specs alone %lld, "
+                "with these "
+                "%lld, with all %lld\n",
+                constraints.count, constraints.candidates, (long long)constraints.plan_bytes,
+                (long long)constraints.specs_bytes, (long long)constraints.list_bytes,
+                (long long)constraints.all_bytes);
+    spmd_constraints_release(&constraints);
+    return code;
+}
+
 static enum error_code write_outputs(const struct options *options, const struct plan_context *context,
                                      const struct plan *plan, const struct spmd_local *local,
                                      enum emit_output form, struct error *e)
@@ -126,8 +152,10 @@ static enum error_code write_outputs(const struct options *options, const struct
     }
     if (!code && options->collectives)
         code = write_collectives(options->collectives, local, e);
-    if (!code)
+    if (!code && options->own)
         code = spmd_emit(context, plan, local, form, &module, e);
+    else if (!code)
+        code = emit_user(options, context, plan, local, &module, e);
     if (!code) {
         ir_print(&module, &text);
         code = write_text(options->output, &text, e);
@@ -153,8 +181,10 @@ static enum error_code lower(struct options *options, struct error *e)
         form = EMIT_MANUAL;
     else if (strcmp(options->form, "local") == 0)
         form = EMIT_LOCAL;
-    else if (strcmp(options->form, "annotated") != 0)
-        return error_set(e, ERROR_USAGE, "--form is annotated, manual or local, not '%s'", options->form);
+    options->own = strcmp(options->form, "constrained") != 0 && strcmp(options->form, "specs") != 0;
+    if (options->own && form == EMIT_ANNOTATED && strcmp(options->form, "annotated") != 0)
+        return error_set(e, ERROR_USAGE, "--form is annotated, manual, local, constrained or specs, not '%s'",
+                         options->form);
     enum error_code code = cli_prepare_module(options->module, options->choice.entry, &prepared, e);
     if (!code)
         code = cli_choose(choice, &prepared, e);

@@ -16,8 +16,10 @@
 struct plan_command {
     struct api_flags flags;
     const char *module, *directory;
-    char *request_text;
+    char *request_text, *profile_text;
     long threads;
+    uint32_t alternatives; /* that were written */
+    char confirm[600];     /* where nothing fits: the command that asks the compiler */
     bool json, quiet;
     double start, read_s, analyse_s, search_s, finish_s;
 };
@@ -32,18 +34,20 @@ static int help(void)
         "report.html, report.txt, timing.json, annotated.mlir, manual.mlir, local.mlir into DIR (default: "
         "toast-plan).\n\n");
     api_flags_help(&text);
-    text_add(&text,
-             "  --request          FILE   a job request (JSON, as posted to the service); flags override it\n"
-             "  --threads          N      threads of the search; default: one a core\n"
-             "  --json                    print report.json instead of the summary\n"
-             "  --quiet                   no progress\n"
-             "  -o                 DIR    where the files go\n\n"
-             "examples:\n"
-             "  toast plan model.mlir --mesh data=4,model=2 --device a100-40 -o plan/\n"
-             "  toast plan t7b.mlir.gz --mesh data=4,model=4 --device a100-40 --pin '*/wq=-,model,-'\n"
-             "  toast plan small.mlir --mesh data=8 --device h100 --proof --outputs plan,report\n\n"
-             "exit status: 0 done and fits, 1 internal error, 2 usage, 3 nothing fits, 4 cut by time, 6 "
-             "module refused\n");
+    text_add(
+        &text,
+        "  --request          FILE   a job request (JSON, as posted to the service); flags override it\n"
+        "  --profile          FILE   what was measured on your devices (JSON, as posted to /v1/profiles)\n"
+        "  --threads          N      threads of the search; default: one a core\n"
+        "  --json                    print report.json instead of the summary\n"
+        "  --quiet                   no progress\n"
+        "  -o                 DIR    where the files go\n\n"
+        "examples:\n"
+        "  toast plan model.mlir --mesh data=4,model=2 --device a100-40 -o plan/\n"
+        "  toast plan t7b.mlir.gz --mesh data=4,model=4 --device a100-40 --pin '*/wq=-,model,-'\n"
+        "  toast plan small.mlir --mesh data=8 --device h100 --proof --outputs plan,report\n\n"
+        "exit status: 0 done and fits, 1 internal error, 2 usage, 3 nothing fits, 4 cut by time, 6 "
+        "module refused\n");
     fputs(text.at, stdout);
     text_release(&text);
     return 0;
@@ -84,6 +88,12 @@ static int take_options(struct plan_command *command, int argc, char **argv)
                           &e) != ERROR_OK)
                 return cli_fail("plan", NULL, &e);
             command->flags.request = command->request_text;
+        } else if (strcmp(argv[i], "--profile") == 0 && more) {
+            free(command->profile_text);
+            if (file_read(argv[++i], API_MAX_JSON_BYTES, &command->profile_text, &command->flags.profile_size,
+                          &e) != ERROR_OK)
+                return cli_fail("plan", NULL, &e);
+            command->flags.profile = command->profile_text;
         } else if (argv[i][0] == '-' && argv[i][1]) {
             return cli_usage("plan", "unknown option or missing value: '%s'", argv[i]);
         } else if (command->module) {
@@ -112,14 +122,29 @@ static void show_progress(const struct search_state *state, void *user)
             (unsigned long long)state->rollouts, step, peak, state->best.found_by);
 }
 
+/* alternatives/2/plan.json: its folders are made */
+static enum error_code write_artifact(const char *directory, const struct api_artifact *artifact,
+                                      struct error *e)
+{
+    char *path = mem_printf("%s/%s", directory, artifact->name);
+    enum error_code code = ERROR_OK;
+    for (char *slash = path + strlen(directory) + 1; code == ERROR_OK && (slash = strchr(slash, '/'));) {
+        *slash = 0;
+        code = file_make_directory(path, e);
+        *slash++ = '/';
+    }
+    if (code == ERROR_OK)
+        code = file_write(path, artifact->bytes, artifact->size, e);
+    free(path);
+    return code;
+}
+
 static enum error_code write_files(const struct plan_command *command, const struct api_artifacts *artifacts,
                                    struct error *e)
 {
     enum error_code code = file_make_directory(command->directory, e);
     for (uint32_t i = 0; code == ERROR_OK && i < artifacts->count; i++) {
-        char *path = mem_printf("%s/%s", command->directory, artifacts->at[i].name);
-        code = file_write(path, artifacts->at[i].bytes, artifacts->at[i].size, e);
-        free(path);
+        code = write_artifact(command->directory, &artifacts->at[i], e);
     }
     if (code != ERROR_OK)
         return code;
@@ -149,8 +174,14 @@ static void print_result(const struct plan_command *command, const struct api_ar
     if (!command->json)
         printf("\nfiles in %s:", command->directory);
     for (uint32_t i = 0; !command->json && i < artifacts->count; i++)
-        printf(" %s", artifacts->at[i].name);
+        if (!strchr(artifacts->at[i].name, '/'))
+            printf(" %s", artifacts->at[i].name);
+    if (!command->json && command->alternatives)
+        printf(" alternatives/1..%u/", command->alternatives);
     printf(command->json ? "" : " timing.json\n");
+    if (command->confirm[0])
+        fprintf(stderr, "toast plan: by the estimate nothing fits; to ask the compiler itself: %s\n",
+                command->confirm);
 }
 
 static enum error_code solve_network(const struct plan_command *command, const struct search_state *state,
@@ -167,15 +198,22 @@ static enum error_code solve_network(const struct plan_command *command, const s
     return code;
 }
 
-static enum error_code finish(const struct api_request *request, const struct planner_job *job,
-                              const struct search_state *state, bool reproducible, struct api_artifacts *out,
+static enum error_code finish(struct plan_command *command, const struct api_request *request,
+                              const struct planner_job *job, const struct search_state *state,
+                              const struct search_blob *last, bool reproducible, struct api_artifacts *out,
                               int *status, struct error *e)
 {
     struct planner_outcome outcome;
-    enum error_code code = planner_job_finish(job, state, reproducible, &outcome, e);
+    enum error_code code = planner_job_finish(job, state, last, reproducible, &outcome, e);
     if (code != ERROR_OK)
         return code;
     api_artifacts_create(request, &outcome, out);
+    command->alternatives = outcome.alternative_count;
+    if (!outcome.fits) {
+        char *folder = mem_printf("%s/", command->directory);
+        report_confirming(outcome.report, folder, command->confirm, sizeof command->confirm);
+        free(folder);
+    }
     bool different = outcome.proved && outcome.proof.status == VERIFY_PROOF_DIFFERENT;
     bool inconclusive = outcome.proved && outcome.proof.status == VERIFY_PROOF_INCONCLUSIVE;
     *status = !outcome.fits ? 3 : different ? 1 : inconclusive ? 7 : reproducible ? 0 : 4;
@@ -188,9 +226,13 @@ static enum error_code run_job(struct plan_command *command, const struct api_re
 {
     struct planner_job *job = NULL;
     struct search_state state;
+    struct search_blob last = {0};
     struct api_artifacts artifacts = {0};
     bool reproducible = true;
     double t = cli_seconds();
+    if (request->planning.referee[0])
+        return error_set_pointer(e, ERROR_NOT_AVAILABLE, "/referee",
+                                 "a referee judges jobs of a service; here run toast-referee on the files");
     enum error_code code = planner_job_create(&request->planning, image, &job, e);
     if (code != ERROR_OK)
         return code;
@@ -200,7 +242,7 @@ static enum error_code run_job(struct plan_command *command, const struct api_re
     double left = request->deadline_s > 0 ? fmax(request->deadline_s - (t - command->start), 0.001) : 0;
     bool deadline = left > 0 && (request->seconds <= 0 || left < request->seconds);
     code = search_run(planner_job_search(job), (uint32_t)command->threads, deadline ? left : request->seconds,
-                      show_progress, command, &state, &reproducible, e);
+                      show_progress, command, &state, &last, &reproducible, e);
     command->search_s = cli_seconds() - t;
     t = cli_seconds();
     if (code == ERROR_OK && deadline && !reproducible && request->deadline_fail)
@@ -210,7 +252,7 @@ static enum error_code run_job(struct plan_command *command, const struct api_re
     if (code == ERROR_OK && planner_job_wants_network(job, reproducible))
         code = solve_network(command, &state, job, e);
     if (code == ERROR_OK)
-        code = finish(request, job, &state, reproducible, &artifacts, status, e);
+        code = finish(command, request, job, &state, &last, reproducible, &artifacts, status, e);
     command->finish_s = cli_seconds() - t;
     if (code == ERROR_OK)
         code = write_files(command, &artifacts, e);
@@ -218,6 +260,7 @@ static enum error_code run_job(struct plan_command *command, const struct api_re
         print_result(command, &artifacts);
     }
     api_artifacts_release(&artifacts);
+    free(last.bytes);
     planner_job_destroy(job);
     return code;
 }
@@ -248,5 +291,6 @@ out:
     api_request_destroy(request);
     free(json);
     free(command.request_text);
+    free(command.profile_text);
     return status;
 }

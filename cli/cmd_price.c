@@ -4,6 +4,7 @@
 #include "cli/choose.h"
 #include "cli/output.h"
 #include "cost/price.h"
+#include "report/report.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -357,32 +358,10 @@ static void print_live(const struct command *command)
     free(live);
 }
 
-/* the schedule in the Trace Event Format: microseconds, thread 1 computes, thread 2 communicates */
 static enum error_code write_trace(const struct command *command, struct error *e)
 {
-    const struct ir_program *program = command->choice.nda->program;
     struct text out = {0};
-    uint32_t count;
-    struct price_interval *trace = price_trace(&command->local, &command->machine, &count);
-    text_add(&out, "[{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": 1, \"tid\": 1, \"args\": {\"name\": "
-                   "\"compute\"}},\n{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": 1, \"tid\": 2, "
-                   "\"args\": {\"name\": \"communication\"}}");
-    for (uint32_t i = 0; i < count; i++) {
-        const struct spmd_step *step = &command->local.steps[trace[i].step];
-        if (trace[i].end_ps <= trace[i].start_ps)
-            continue;
-        const char *name = step->kind == SPMD_OP ? ir_op_name(program, step->op)
-                                                 : spmd_step_kind_name((enum spmd_step_kind)step->kind);
-        text_printf(
-            &out,
-            ",\n{\"name\": \"%s\", \"ph\": \"X\", \"pid\": 1, \"tid\": %d, \"ts\": %.6f, \"dur\": %.6f, "
-            "\"args\": {\"step\": %u, \"line\": %u, \"exposed_us\": %.6f}}",
-            name, spmd_step_is_collective(step) ? 2 : 1, (double)trace[i].start_ps / 1e6,
-            (double)(trace[i].end_ps - trace[i].start_ps) / 1e6, trace[i].step,
-            step->op == SPMD_NONE ? 0 : program->ops[step->op].line, (double)trace[i].exposed_ps / 1e6);
-    }
-    text_add(&out, "]\n");
-    free(trace);
+    report_trace_text(&command->local, &command->machine, command->choice.nda->program, &out);
     enum error_code code = file_write(command->trace, out.at, out.size, e);
     text_release(&out);
     return code;

@@ -45,6 +45,7 @@ struct cost_backend {
     int64_t matmul_fixed_ps;
     /* collectives run beside computation, in program order on one stream; false: they block it */
     bool asynchronous;
+    bool gradients_late; /* what no product needs (weights' gradients) runs behind what products wait for */
     int64_t prefetch_bytes; /* at most so much of gathered weights waits for its first reader */
     int64_t
         combine_bytes; /* gathers of weights, reductions of gradients: combined up to so many bytes; 0: not */
@@ -52,6 +53,7 @@ struct cost_backend {
     const struct cost_collective_share *shares;
     uint32_t share_count;
     double network_fraction;  /* of a device's network port that collectives reach; 0: link_fraction */
+    bool network_copies;      /* what is gathered or scattered between hosts goes through memory once more */
     int64_t network_fixed_ps; /* of a collective between hosts, beside its rounds */
     int64_t network_round_ps; /* of a round between hosts; 0: the device's network latency */
     const char *source;

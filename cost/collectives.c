@@ -233,7 +233,10 @@ static struct offer price_between_hosts(const struct cost_machine *machine, cons
     int passes = kind == SPMD_ALL_REDUCE ? 2 : 1;
     double rounds =
         log2_ceil(group->hosts) * round_ps + log2_ceil(group->on_host) * (double)device->host_latency_ps;
-    return (struct offer){(double)backend->network_fixed_ps +
+    double memory_ps = kind != SPMD_ALL_REDUCE && backend->network_copies
+                           ? 2 * n / (device->memory_bytes_per_s * device->memory_fraction) * 1e12
+                           : 0;
+    return (struct offer){(double)backend->network_fixed_ps + memory_ps +
                               passes * (rounds + n * (devices - 1) / devices / rate * 1e12),
                           "rails"};
 }

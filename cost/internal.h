@@ -10,6 +10,7 @@
  *   recompute.c  of a value that several kernels use: stored, or computed in each of them
  *   roofline.c   facts of ops, once a program; the time of each kernel from the bytes and FLOPs that remain
  *   siblings.c   kernels that read the same arrays and run as one
+ *   late.c       what runs behind the rest, in lists by what it waits for
  *   combine.c    reduce_scatters that the compiler makes one op of
  *   schedule.c   another order of the kernels: depth first, or by memory
  *   memory.c     live ranges of the buffers in one order; where loop carries and donated arguments share one
@@ -125,6 +126,7 @@ enum {
 struct value_times {
     int64_t ready_ps, path_ps;
     uint32_t gather;    /* 1 + its number among the gathers of weights that ran ahead; 0: none */
+    uint32_t late;      /* late.c: number of the last late collective that it is computed from; 0: none */
     uint8_t of_weights; /* computed from arguments without a matrix product: set by price_times */
 };
 
@@ -165,6 +167,7 @@ struct kernel {
     int64_t ps;                 /* once, not x trips; 0 for marks */
     int64_t copy_ps;            /* of collectives: compute that puts their blocks in order */
     int64_t shared_bytes; /* siblings.c: what it need not read, as an earlier kernel does for it; 0: alone */
+    uint32_t joined;      /* of gradients' reductions: number (1 ..) of those that run as one; 0: none */
     uint32_t together;    /* combine.c: number (1 ..) of the reduce_scatter that it is part of; 0: none */
     uint32_t next;        /* what runs as one with it, in another place of the program; 0: it is the last */
     bool follows;         /* it is the next of one */
@@ -175,6 +178,18 @@ struct scatter {
     uint32_t kernel, op, origin;
     uint8_t element, reducer;
     uint8_t axes[MESH_MAX_AXES]; /* 0xff beyond the last */
+};
+
+/* What runs behind the rest (late.c): per kernel the next one of its list, and the list of the late
+ * collective of that number (0: of none). */
+struct late_kernel {
+    uint32_t next, first, last; /* 1 + kernel; first, last: of list i in entry i */
+    uint32_t member;            /* 1 + the member before it of the collective that it is part of */
+    bool done;
+    /* of group i in entry i: the late collective's number; members that are not issued, the last that was
+     * held; what those held take together, when their operands are there */
+    uint32_t number, members, held;
+    int64_t held_ps, ready_ps;
 };
 
 /* Where a buffer takes memory: during times from .. until - 1 of the line (memory.c). */
@@ -226,6 +241,8 @@ struct price_scratch {
     size_t scatter_room;
     uint32_t *combined_last, combined_count; /* place of the last member in the line */
     size_t combined_room;
+    struct late_kernel *late;
+    size_t late_room;          /* per kernel + 1 */
     struct price_graph *graph; /* owned; graph.h, made by schedule.c at first use */
     const struct price_fold
         *fold;               /* of the pricing that is under way; NULL: the program is whole. Borrowed */
@@ -275,6 +292,14 @@ void price_times(struct price_scratch *scratch, const struct spmd_local *local,
                  const struct cost_machine *machine);
 /* combine.c, after price_fuse: chains the kernels that are combined */
 void price_combine(struct price_scratch *scratch, const struct spmd_local *local);
+/* late.c: is the kernel to run behind what products wait for? Its step is no mark. */
+bool price_is_late(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel);
+/* no late kernels */
+void price_late_begin(struct price_scratch *scratch);
+/* puts a late kernel into the list of the last late collective that it is computed from; collectives are
+ * numbered from 1 on, in `count`, those of one group once */
+void price_late_add(struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel,
+                    uint32_t *count);
 /* siblings.c, after price_combine, by COST_FUSE_SIBLINGS: shared_bytes of the kernels, and chains */
 void price_siblings(struct price_scratch *scratch, const struct spmd_local *local);
 /* Live ranges when the kernels run in the order of line (a permutation of s->kernels that
@@ -285,6 +310,9 @@ void price_memory(struct price_scratch *scratch, const struct spmd_local *local,
 /* lend.c, after the ranges are known: what fits into results' memory before they are written takes none of
  * its own. boundary_bytes: of arguments and results, what a result's size is compared with. */
 void price_lend(struct price_scratch *scratch, const struct spmd_local *local, int64_t boundary_bytes);
+/* memory.c, by COST_FUSE_BATCHED, kernels in program order: bytes of arguments that are copied for it */
+int64_t price_turned_bytes(struct price_scratch *scratch, const struct spmd_local *local,
+                           const struct kernel *kernel);
 /* blocks.c: does a device hold more than one block of the value outside this atom (or SPMD_WHOLE + dim)? */
 bool price_has_outer(const struct spmd_local *local, uint32_t value, uint8_t atom);
 /* blocks.c: bytes of the blocks that a gather or scatter along an inner dimension orders by a copy; or 0 */

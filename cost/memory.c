@@ -386,18 +386,19 @@ static bool is_turned(const struct price_scratch *scratch, const struct spmd_loc
              keeps_order(scratch, local, &local->steps[step])));
 }
 
-/* kernel `now` of the line, when it reads something turned; moments are copied from `idle` on */
-static void turn_arguments(struct price_scratch *scratch, const struct spmd_local *local, uint32_t now,
-                           uint32_t idle)
+/* bytes of the arguments that are copied into the other order for this kernel; notes what is in it now. With
+ * ranges the copies take memory: `now` is the kernel's time, moments are copied from `idle` on. */
+static int64_t turn_arguments(struct price_scratch *scratch, const struct spmd_local *local,
+                              const struct kernel *k, const uint32_t *ranges, uint32_t idle)
 {
-    const struct kernel *k = &scratch->line[now];
     const struct spmd_step *step = &local->steps[k->step];
     const struct root *roots = scratch->pool + k->roots;
     bool update = false, at_start = scratch->rules & COST_FUSE_TURNED;
+    int64_t bytes = 0;
     for (uint32_t i = 0; i < k->root_count; i++)
         update |= is_turned(scratch, local, roots[i].value);
     if (!update || step->kind != SPMD_OP || step_info(scratch, step)->class == OP_MATMUL)
-        return;
+        return 0;
     scratch->values[step->results].turned = local->values[step->results].bytes > SPMD_COMBINE_BYTES;
     for (uint32_t i = 0; i < k->root_count; i++) {
         uint32_t argument = roots[i].value;
@@ -405,14 +406,21 @@ static void turn_arguments(struct price_scratch *scratch, const struct spmd_loca
             scratch->values[argument].turned)
             continue;
         scratch->values[argument].turned = 1;
-        if (at_start)
-            idle = 0;
-        else if (scratch->uses[argument].feeds_matmul)
+        bytes += local->values[argument].bytes;
+        if (!ranges || (!at_start && scratch->uses[argument].feeds_matmul))
             continue;
-        scratch->ranges[argument] = (struct live_range){idle < now ? idle : now, now + 1};
+        uint32_t now = *ranges, from = at_start ? 0 : idle < now ? idle : now;
+        scratch->ranges[argument] = (struct live_range){from, now + 1};
         add_range(scratch, part_of(scratch, local, step), local->values[argument].bytes,
                   scratch->ranges[argument]);
     }
+    return bytes;
+}
+
+int64_t price_turned_bytes(struct price_scratch *scratch, const struct spmd_local *local,
+                           const struct kernel *kernel)
+{
+    return turn_arguments(scratch, local, kernel, NULL, 0);
 }
 
 static void turn_all(struct price_scratch *scratch, const struct spmd_local *local)
@@ -424,7 +432,7 @@ static void turn_all(struct price_scratch *scratch, const struct spmd_local *loc
             idle = kernel + 1;
     }
     for (uint32_t kernel = 0; kernel < scratch->kernel_count; kernel++)
-        turn_arguments(scratch, local, kernel, idle);
+        turn_arguments(scratch, local, &scratch->line[kernel], &kernel, idle);
 }
 
 void price_memory(struct price_scratch *scratch, const struct spmd_local *local, const struct kernel *line,

@@ -11,7 +11,10 @@
  * never makes the step longer: a list schedule would hide more, but is not monotone, and a search finds what
  * it gets wrong. Gathers of weights, whose operands come from arguments without a matrix product, run as far
  * ahead as the stream lets them, but hold no more than a bounded number of bytes that nobody has read yet.
- * Where nothing overlaps (cost_machine.asynchronous is false) a collective blocks both streams.
+ * Where the backend runs gradients late, what no product needs is put off (late.c): behind each collective
+ * that products wait for one product of a weight's gradient runs, the others when the chain is through, then
+ * the updates in the order of their reductions; combined reductions start with their last member. Where
+ * nothing overlaps (cost_machine.asynchronous is false) a collective blocks both streams.
  *
  * Nothing crosses the mark of a loop or a branch: both streams join there. In a loop every step counts trips
  * times. Of the regions of a branch the slowest counts. */
@@ -73,6 +76,11 @@ static int64_t enter_window(struct window *window, int64_t bytes)
     return start;
 }
 
+/* What the clock says so far: of a fold, by how much the kernels of its parts move it on. */
+struct tally {
+    int64_t finish_ps, matmul_ps, other_ps, communication_ps;
+};
+
 /* what a makespan is made of */
 struct run {
     struct price_scratch *scratch;
@@ -81,12 +89,31 @@ struct run {
     struct clock clock;
     struct window window;
     struct price_interval *trace; /* NULL, or one a kernel */
+    /* late kernels, where the backend runs gradients late: collectives numbered; 1 + the kernel of list 0 up
+     * to which its products have run */
+    uint32_t late_count, late_at;
+    bool gradients_late;
+    int64_t held_ps;       /* of members that the collective which runs now takes along */
+    struct tally parts[2]; /* of a fold: what its kernels move on */
 };
 
 /* when everything issued so far is done */
 static int64_t finish(const struct clock *clock)
 {
     return later(clock->compute_ps, clock->link_ps);
+}
+
+static struct tally tally_of(const struct clock *clock)
+{
+    return (struct tally){finish(clock), clock->matmul_ps, clock->other_ps, clock->communication_ps};
+}
+
+static void add_advance(struct tally *sum, struct tally before, struct tally after)
+{
+    sum->finish_ps += after.finish_ps - before.finish_ps;
+    sum->matmul_ps += after.matmul_ps - before.matmul_ps;
+    sum->other_ps += after.other_ps - before.other_ps;
+    sum->communication_ps += after.communication_ps - before.communication_ps;
 }
 
 /* first reader of a gather in the window: what waits for its room may go on */
@@ -154,12 +181,13 @@ static void trace_wait(struct run *run, const struct kernel *kernel, int64_t fro
 }
 
 /* Runs one kernel and says when its results are there. */
-static int64_t run_kernel(struct run *run, uint32_t index)
+static int64_t time_kernel(struct run *run, uint32_t index)
 {
     const struct kernel *kernel = &run->scratch->kernels[index];
     const struct spmd_step *step = &run->local->steps[kernel->step];
     const struct root *roots = run->scratch->pool + kernel->roots;
-    int64_t ps = times_trips(kernel->ps, step->trips), start = 0, before = run->clock.compute_ps;
+    int64_t ps = times_trips(kernel->ps, step->trips) + run->held_ps, start = 0,
+            before = run->clock.compute_ps;
     struct value_times times = {.of_weights =
                                     step->result_count ? run->scratch->times[step->results].of_weights : 0};
     for (uint32_t i = 0; i < kernel->root_count; i++) {
@@ -186,9 +214,135 @@ static int64_t run_kernel(struct run *run, uint32_t index)
     if (run->trace)
         run->trace[index] = (struct price_interval){
             kernel->step, start, start + ps, spmd_step_is_collective(step) && !run->asynchronous ? ps : 0};
-    for (uint32_t result = 0; result < step->result_count; result++)
+    for (uint32_t result = 0; result < step->result_count; result++) {
+        times.late = run->scratch->times[step->results + result].late;
         run->scratch->times[step->results + result] = times;
+    }
     return times.path_ps;
+}
+
+static int64_t run_kernel(struct run *run, uint32_t index)
+{
+    uint8_t part = part_of(run->scratch, run->local, &run->local->steps[run->scratch->kernels[index].step]);
+    if (part != 1 && part != 2)
+        return time_kernel(run, index);
+    struct tally before = tally_of(&run->clock);
+    int64_t path_ps = time_kernel(run, index);
+    add_advance(&run->parts[part - 1], before, tally_of(&run->clock));
+    return path_ps;
+}
+
+/* ---------------------------------------------------------------- late kernels */
+/* A member of a combined collective waits for the others: what it takes is added to the last one's. true: it
+ * waits. */
+static bool hold_member(struct run *run, uint32_t index)
+{
+    const struct kernel *kernel = &run->scratch->kernels[index];
+    struct late_kernel *group = &run->scratch->late[kernel->joined];
+    const struct spmd_step *step = &run->local->steps[kernel->step];
+    if (!kernel->joined || !group->members || --group->members == 0)
+        return false;
+    for (uint32_t i = kernel->roots; i < kernel->roots + kernel->root_count; i++)
+        group->ready_ps = later(group->ready_ps, run->scratch->times[run->scratch->pool[i].value].ready_ps);
+    group->held_ps += times_trips(kernel->ps, step->trips);
+    run->clock.compute_ps += times_trips(kernel->copy_ps, step->trips);
+    run->clock.other_ps += times_trips(kernel->copy_ps, step->trips);
+    run->scratch->late[index].member = group->held;
+    group->held = index + 1;
+    return true;
+}
+
+/* the members that waited are done when the last one is; in the trace each has its part of the time */
+static void release_members(struct run *run, uint32_t index)
+{
+    struct price_scratch *scratch = run->scratch;
+    const struct kernel *kernels = scratch->kernels;
+    struct late_kernel *group = &scratch->late[kernels[index].joined];
+    const struct spmd_step *last = &run->local->steps[kernels[index].step];
+    int64_t end = scratch->times[last->results].ready_ps,
+            from = end - times_trips(kernels[index].ps, last->trips);
+    if (run->trace)
+        run->trace[index].start_ps = from;
+    for (uint32_t at = group->held; at; at = scratch->late[at - 1].member) {
+        const struct spmd_step *step = &run->local->steps[kernels[at - 1].step];
+        int64_t ps = times_trips(kernels[at - 1].ps, step->trips);
+        scratch->times[step->results].ready_ps = end;
+        scratch->times[step->results].path_ps = scratch->times[last->results].path_ps;
+        if (run->trace)
+            run->trace[at - 1] = (struct price_interval){kernels[at - 1].step, from - ps, from, 0};
+        from -= ps;
+    }
+    group->held = 0;
+    group->held_ps = group->ready_ps = 0;
+}
+
+static int64_t run_late_kernel(struct run *run, uint32_t index)
+{
+    const struct late_kernel *group = &run->scratch->late[run->scratch->kernels[index].joined];
+    if (hold_member(run, index))
+        return 0;
+    bool takes = run->scratch->kernels[index].joined && group->held;
+    if (takes) {
+        run->clock.link_ps = later(run->clock.link_ps, group->ready_ps);
+        run->held_ps = group->held_ps;
+    }
+    int64_t path_ps = run_kernel(run, index);
+    run->held_ps = 0;
+    if (takes)
+        release_members(run, index);
+    return path_ps;
+}
+
+/* Behind a collective that products wait for one late product runs meanwhile. */
+static int64_t fill_wait(struct run *run)
+{
+    struct late_kernel *late = run->scratch->late;
+    uint32_t at = run->late_at ? late[run->late_at - 1].next : late[0].first;
+    for (; at; at = late[at - 1].next) {
+        const struct spmd_step *step = &run->local->steps[run->scratch->kernels[at - 1].step];
+        run->late_at = at;
+        if (step->kind != SPMD_OP || step_info(run->scratch, step)->class != OP_MATMUL)
+            continue;
+        late[at - 1].done = true;
+        return run_kernel(run, at - 1);
+    }
+    return 0;
+}
+
+/* everything late that has not run: the chain is through, or a mark comes */
+static int64_t run_late(struct run *run)
+{
+    struct late_kernel *late = run->scratch->late;
+    int64_t longest = 0;
+    for (uint32_t list = 0; list <= run->late_count; list++) {
+        for (uint32_t at = late[list].first; at; at = late[at - 1].next)
+            if (!late[at - 1].done)
+                longest = later(longest, run_late_kernel(run, at - 1));
+        late[list].first = late[list].last = 0;
+    }
+    run->late_at = 0;
+    return longest;
+}
+
+/* the next kernel of the program: now, or put off */
+static int64_t take_kernel(struct run *run, uint32_t index)
+{
+    const struct spmd_step *step = &run->local->steps[run->scratch->kernels[index].step];
+    if (!run->gradients_late)
+        return run_kernel(run, index);
+    bool collective = spmd_step_is_collective(step);
+    if (!collective && !step_is_local(step->kind)) {
+        int64_t path_ps = run_late(run);
+        return later(path_ps, run_kernel(run, index));
+    }
+    if (price_is_late(run->scratch, run->local, index)) {
+        price_late_add(run->scratch, run->local, index, &run->late_count);
+        return 0;
+    }
+    int64_t path_ps = run_kernel(run, index);
+    if (collective && !run->scratch->times[step->results].of_weights)
+        path_ps = later(path_ps, fill_wait(run));
+    return path_ps;
 }
 
 static void branch_step(struct branch *stack, uint32_t *depth, uint8_t kind, struct clock *clock)
@@ -210,24 +364,6 @@ static void branch_step(struct branch *stack, uint32_t *depth, uint8_t kind, str
     *depth -= kind == SPMD_BRANCH_END;
 }
 
-/* What the clock says so far: of a fold, by how much the kernels of its parts move it on. */
-struct tally {
-    int64_t finish_ps, matmul_ps, other_ps, communication_ps;
-};
-
-static struct tally tally_of(const struct clock *clock)
-{
-    return (struct tally){finish(clock), clock->matmul_ps, clock->other_ps, clock->communication_ps};
-}
-
-static void add_advance(struct tally *sum, struct tally before, struct tally after)
-{
-    sum->finish_ps += after.finish_ps - before.finish_ps;
-    sum->matmul_ps += after.matmul_ps - before.matmul_ps;
-    sum->other_ps += after.other_ps - before.other_ps;
-    sum->communication_ps += after.communication_ps - before.communication_ps;
-}
-
 /* Two layers at the cut: each that is gone takes what they take on average. */
 static void add_copies(struct tally *all, const struct tally *part, int64_t copies)
 {
@@ -244,27 +380,24 @@ static void run_kernels(struct price_scratch *scratch, const struct spmd_local *
 {
     struct run run = {
         .scratch = scratch, .local = local, .asynchronous = machine->asynchronous, .trace = trace};
+    run.gradients_late = machine->asynchronous && machine->backend->gradients_late;
+    if (run.gradients_late)
+        price_late_begin(scratch);
     struct branch stack[BRANCH_DEPTH];
     uint32_t depth = 0;
     int64_t longest = 0, slack = machine->memory_limit_bytes - out->peak_bytes,
             most = machine->backend->prefetch_bytes;
     run.window.room = slack < 0 ? 0 : slack < most ? slack : most;
-    struct tally parts[2] = {{0}, {0}};
     for (uint32_t i = 0; i < scratch->kernel_count; i++) {
-        const struct spmd_step *step = &local->steps[scratch->kernels[i].step];
-        struct tally before = tally_of(&run.clock);
-        uint8_t kind = step->kind;
-        longest = later(longest, run_kernel(&run, i));
+        uint8_t kind = local->steps[scratch->kernels[i].step].kind;
+        longest = later(longest, take_kernel(&run, i));
         if (kind == SPMD_BRANCH || kind == SPMD_BRANCH_NEXT || kind == SPMD_BRANCH_END)
             branch_step(stack, &depth, kind, &run.clock);
-        uint8_t part = part_of(scratch, local, step);
-        if (part == 1 || part == 2)
-            add_advance(&parts[part - 1], before, tally_of(&run.clock));
     }
     struct tally all = tally_of(&run.clock);
     if (scratch->fold) {
-        add_copies(&all, &parts[0], scratch->fold->copies);
-        add_copies(&all, &parts[1], scratch->fold->copies);
+        add_copies(&all, &run.parts[0], scratch->fold->copies);
+        add_copies(&all, &run.parts[1], scratch->fold->copies);
     }
     out->step_ps = all.finish_ps;
     out->matmul_ps = all.matmul_ps;

@@ -397,7 +397,8 @@ static int64_t collective_bytes(const struct spmd_local *local, const struct spm
 struct joined {
     int64_t bytes, ps; /* what those so far move and take */
     int64_t result_bytes;
-    uint32_t axes; /* bit a: axis a */
+    uint32_t axes;   /* bit a: axis a */
+    uint32_t number; /* 1 .., of those begun */
     uint8_t kind, role;
 };
 /* Which collectives a compiler combines, although they stand apart in the program: those that nothing waits
@@ -407,7 +408,7 @@ enum { JOINED_KINDS = 16 }; /* kinds x sets of axes x roles that wait at a time;
 
 struct joining {
     struct joined tuple, open[JOINED_KINDS];
-    uint32_t count;
+    uint32_t count, begun;
 };
 
 /* one more member is charged what it adds to those before it: latency is paid once */
@@ -449,20 +450,25 @@ static struct joined *find_joined(struct joining *joining, const struct spmd_ste
     if (i == joining->count)
         joining->count++;
     if (!fits)
-        joining->open[i] = (struct joined){.axes = axes, .kind = step->kind, .role = role};
+        joining->open[i] =
+            (struct joined){.axes = axes, .number = ++joining->begun, .kind = step->kind, .role = role};
     joining->open[i].result_bytes += result_bytes;
     return &joining->open[i];
 }
 
 static int64_t collective_time(const struct price_scratch *scratch, const struct spmd_local *local,
-                               const struct cost_machine *machine, uint32_t index, struct joining *joining)
+                               const struct cost_machine *machine, struct kernel *kernel,
+                               struct joining *joining)
 {
+    uint32_t index = kernel->step;
     const struct spmd_step *step = &local->steps[index];
     uint8_t role = machine->backend->combine_bytes ? role_of(scratch, step) : ROLE_OTHER;
-    if (role != ROLE_OTHER && !step->combined)
-        return add_member(find_joined(joining, step, role, local->values[step->results].bytes,
-                                      machine->backend->combine_bytes),
-                          local, machine, step);
+    if (role != ROLE_OTHER && !step->combined) {
+        struct joined *joined = find_joined(joining, step, role, local->values[step->results].bytes,
+                                            machine->backend->combine_bytes);
+        kernel->joined = role == ROLE_GRADIENT ? joined->number : 0;
+        return add_member(joined, local, machine, step);
+    }
     if (!step->combined || index == 0 || local->steps[index - 1].combined != step->combined)
         joining->tuple = (struct joined){.bytes = 0};
     return add_member(&joining->tuple, local, machine, step);
@@ -477,7 +483,7 @@ static void note_weights(struct price_scratch *scratch, const struct spmd_local 
     for (uint32_t i = 0; of_weights && i < kernel->root_count; i++)
         of_weights = scratch->times[scratch->pool[kernel->roots + i].value].of_weights;
     for (uint32_t result = 0; result < step->result_count; result++)
-        scratch->times[step->results + result].of_weights = of_weights;
+        scratch->times[step->results + result] = (struct value_times){.of_weights = of_weights};
 }
 
 void price_times(struct price_scratch *scratch, const struct spmd_local *local,
@@ -491,12 +497,15 @@ void price_times(struct price_scratch *scratch, const struct spmd_local *local,
         const struct spmd_step *step = &local->steps[k->step];
         note_weights(scratch, local, k);
         if (spmd_step_is_collective(step)) {
-            k->ps = collective_time(scratch, local, machine, k->step, &joining);
+            k->ps = collective_time(scratch, local, machine, k, &joining);
             k->copy_ps = copies ? copy_time(scratch, local, step, &rates) : 0;
         } else if (step->kind == SPMD_OP && step_info(scratch, step)->class == OP_MATMUL) {
             k->ps = matmul_time(scratch, local, k, &rates);
         } else if (step_is_local(step->kind)) {
             k->ps = local_time(scratch, local, k, &rates);
+            if (scratch->rules & COST_FUSE_BATCHED)
+                k->ps += cost_round_ps(2.0 * (double)price_turned_bytes(scratch, local, k) *
+                                       rates.ps_per_byte * rates.weight);
         } else {
             joining.count = 0; /* nothing is combined across a mark */
         }

@@ -55,6 +55,7 @@ void price_scratch_destroy(struct price_scratch *scratch)
     free(scratch->readers);
     free(scratch->scatters);
     free(scratch->combined_last);
+    free(scratch->late);
     graph_destroy(scratch->graph);
     free(scratch);
 }

@@ -53,9 +53,10 @@ struct emit {
         struct ir_attr attr;
     } groups[EMIT_GROUPS_KEPT]; /* replica groups made so far */
     uint32_t group_count;
-    int64_t channel;           /* last channel handle given */
-    struct annotate *annotate; /* of the annotated output */
-    uint32_t op;               /* program op whose position new ops carry */
+    int64_t channel;                       /* last channel handle given */
+    struct annotate *annotate;             /* of the annotated output */
+    const struct constrained *constrained; /* of spmd_emit_constrained; NULL */
+    uint32_t op;                           /* program op whose position new ops carry */
 };
 
 /* ---------------------------------------------------------------- ops.c: small ops */
@@ -195,6 +196,15 @@ enum error_code annotate_step(struct emit *e, const struct spmd_step *step, stru
 size_t annotate_region_open(struct emit *e); /* constraints made in a region do not outlive it */
 void annotate_region_close(struct emit *e, size_t mark);
 
+/* ---------------------------------------------------------------- constrained.c: constraints of a user's */
+struct constrained *constrained_create(const struct emit *e, const struct propagate_constraint *list,
+                                       uint32_t count);
+void constrained_destroy(struct constrained *constrained); /* NULL is fine */
+/* notes the copy of a value; where the user constrains it, that is what its uses read */
+void emit_copied(struct emit *e, uint32_t value, uint32_t copy);
+/* what operand i of the copy of an op reads; IR_NONE: nothing was copied for it */
+uint32_t emit_copied_use(const struct emit *e, uint32_t op, uint32_t i);
+
 /* ---------------------------------------------------------------- copy.c: parts of the program as they
  * are */
 /* attributes of a program op without sharding annotations, copied; returns how many (at most EMIT_MAX_ATTRS -
@@ -204,6 +214,8 @@ enum error_code emit_attrs(struct emit *e, uint32_t op, struct ir_attr *out, uin
 /* replaces the attribute of this name, or appends it */
 void emit_attr_set(struct emit *e, struct ir_attr *attrs, uint32_t *count, const char *name,
                    struct ir_attr attr);
+/* all ops of a block, into the builder's open block */
+enum error_code emit_block_ops(struct emit *e, uint32_t block, struct error *error) BASE_CHECKED;
 /* copies all regions of a program op into the open builder op; operands from outside must be in e->copied */
 enum error_code emit_regions(struct emit *e, uint32_t op, struct error *error) BASE_CHECKED;
 

@@ -57,15 +57,24 @@ static enum error_code copy_region(struct emit *e, uint32_t op, uint32_t region,
         uint32_t first = ir_build_block(e->builder, types, ir_block->arg_count);
         free(types);
         for (uint32_t i = 0; i < ir_block->arg_count; i++)
-            e->copied[ir_block->args + i] = first + i;
-        for (uint32_t i = 0; i < ir_block->op_count; i++) {
-            enum error_code code = copy_op(e, program->block_ops[ir_block->ops + i], error);
-            if (code)
-                return code;
-        }
+            emit_copied(e, ir_block->args + i, first + i);
+        enum error_code code = emit_block_ops(e, block, error);
+        if (code)
+            return code;
         ir_build_end_block(e->builder);
     }
     ir_build_end_region(e->builder);
+    return ERROR_OK;
+}
+
+enum error_code emit_block_ops(struct emit *e, uint32_t block, struct error *error)
+{
+    const struct ir_block *ir_block = &e->program->blocks[block];
+    for (uint32_t i = 0; i < ir_block->op_count; i++) {
+        enum error_code code = copy_op(e, e->program->block_ops[ir_block->ops + i], error);
+        if (code)
+            return code;
+    }
     return ERROR_OK;
 }
 
@@ -90,7 +99,7 @@ static enum error_code copy_op(struct emit *e, uint32_t op, struct error *error)
     enum error_code code = ERROR_OK;
     e->op = op;
     for (uint32_t i = 0; i < ir_op->operand_count && !code; i++) {
-        values[i] = e->copied[ir_operand(program, op, i)];
+        values[i] = emit_copied_use(e, op, i);
         if (values[i] == IR_NONE)
             code = emit_reject(e, error,
                                "a region uses a value of the program around it; only control flow may");
@@ -100,15 +109,22 @@ static enum error_code copy_op(struct emit *e, uint32_t op, struct error *error)
     if (!code) {
         for (uint32_t i = 0; i < ir_op->result_count; i++)
             types[i] = ir_build_copy_type(e->builder, program, program->values[ir_op->results + i].type);
-        struct ir_op_spec spec = {ir_op_name(program, op), values, ir_op->operand_count, types,
-                                  ir_op->result_count,     attrs,  attr_count,           ir_op->line,
-                                  ir_op->column,           NULL};
+        struct ir_op_spec spec = {ir_op_name(program, op),
+                                  values,
+                                  ir_op->operand_count,
+                                  types,
+                                  ir_op->result_count,
+                                  attrs,
+                                  attr_count,
+                                  ir_op->line,
+                                  ir_op->column,
+                                  ir_op->location == IR_NONE ? NULL : ir_string(program, ir_op->location)};
         uint32_t built = ir_build_begin(e->builder, &spec);
         code = emit_regions(e, op, error);
         if (!code)
             ir_build_end(e->builder);
         for (uint32_t i = 0; i < ir_op->result_count && !code; i++)
-            e->copied[ir_op->results + i] = ir_builder_result(e->builder, built, i);
+            emit_copied(e, ir_op->results + i, ir_builder_result(e->builder, built, i));
     }
     free(values);
     e->op = outer;

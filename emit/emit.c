@@ -293,16 +293,28 @@ static enum error_code write_function(struct emit *e, const struct signature *si
     return ERROR_OK;
 }
 
-enum error_code spmd_emit(const struct plan_context *context, const struct plan *plan,
-                          const struct spmd_local *local, enum emit_output output, struct ir_program *out,
-                          struct error *error)
+/* @main as it is, but for the constraints */
+static enum error_code copy_function(struct emit *e, const struct signature *signature, struct error *error)
 {
-    struct emit *e = mem_zalloc(1, sizeof *e);
-    enum error_code code = ERROR_OK;
-    if (!local->step_count || local->steps[local->step_count - 1].kind != SPMD_RESULT) {
-        free(e);
-        return error_set(error, ERROR_INTERNAL, "the local program has no results step");
+    uint32_t first = begin_function(e, signature);
+    const struct ir_block *block = &e->program->blocks[e->nda->block];
+    e->op = e->nda->function;
+    for (uint32_t i = 0; i < block->arg_count; i++)
+        emit_copied(e, block->args + i, first + i);
+    enum error_code code = emit_block_ops(e, e->nda->block, error);
+    for (int i = 0; i < 2 && !code; i++) { /* the function, the module */
+        ir_build_end_block(e->builder);
+        ir_build_end_region(e->builder);
+        ir_build_end(e->builder);
     }
+    return code;
+}
+
+static enum error_code emit_open(struct emit *e, const struct plan_context *context,
+                                 const struct spmd_local *local, enum emit_output output, struct error *error)
+{
+    if (!local->step_count || local->steps[local->step_count - 1].kind != SPMD_RESULT)
+        return error_set(error, ERROR_INTERNAL, "the local program has no results step");
     e->context = context;
     e->nda = local->nda;
     e->mesh = local->mesh;
@@ -314,21 +326,57 @@ enum error_code spmd_emit(const struct plan_context *context, const struct plan 
     e->copied = mem_alloc((e->program->value_count + 1) * sizeof *e->copied);
     memset(e->value_of, 0xff, (local->value_count + 1) * sizeof *e->value_of);
     memset(e->copied, 0xff, (e->program->value_count + 1) * sizeof *e->copied);
-    e->annotate = output == EMIT_ANNOTATED ? annotate_create(e) : NULL;
+    return ERROR_OK;
+}
+
+static enum error_code emit_all(struct emit *e, struct error *error)
+{
+    const struct spmd_local *local = e->local;
     struct signature signature = {&local->steps[local->step_count - 1], local->argument_count,
                                   local->steps[local->step_count - 1].operand_count};
-    code = check_boundary(e, &signature, error);
-    if (!code)
-        code = begin_module(e, error);
-    if (!code)
-        code = write_function(e, &signature, error);
+    TRY(check_boundary(e, &signature, error));
+    TRY(begin_module(e, error));
+    return e->constrained ? copy_function(e, &signature, error) : write_function(e, &signature, error);
+}
+
+static enum error_code emit_close(struct emit *e, enum error_code code, struct ir_program *out)
+{
     if (!code)
         ir_builder_finish(e->builder, NULL, out);
-    else
+    else if (e->builder)
         ir_builder_destroy(e->builder);
     annotate_destroy(e->annotate);
     free(e->value_of);
     free(e->copied);
     free(e);
     return code;
+}
+
+enum error_code spmd_emit(const struct plan_context *context, const struct plan *plan,
+                          const struct spmd_local *local, enum emit_output output, struct ir_program *out,
+                          struct error *error)
+{
+    struct emit *e = mem_zalloc(1, sizeof *e);
+    enum error_code code = emit_open(e, context, local, output, error);
+    if (!code) {
+        e->annotate = output == EMIT_ANNOTATED ? annotate_create(e) : NULL;
+        code = emit_all(e, error);
+    }
+    return emit_close(e, code, out);
+}
+
+enum error_code spmd_emit_constrained(const struct plan_context *context, const struct spmd_local *local,
+                                      const struct propagate_constraint *list, uint32_t count,
+                                      struct ir_program *out, struct error *error)
+{
+    struct emit *e = mem_zalloc(1, sizeof *e);
+    struct constrained *constrained = NULL;
+    enum error_code code = emit_open(e, context, local, EMIT_ANNOTATED, error);
+    if (!code) {
+        constrained = constrained_create(e, list, count);
+        e->constrained = constrained;
+        code = emit_all(e, error);
+    }
+    constrained_destroy(constrained);
+    return emit_close(e, code, out);
 }

@@ -21,12 +21,18 @@
 #ifndef TOAST_EMIT_EMIT_H
 #define TOAST_EMIT_EMIT_H
 
-#include "spmd/local.h"
+#include "spmd/propagate.h"
 
 enum emit_output { EMIT_ANNOTATED, EMIT_MANUAL, EMIT_LOCAL };
 
 enum error_code spmd_emit(const struct plan_context *context, const struct plan *plan,
                           const struct spmd_local *local, enum emit_output output, struct ir_program *out,
                           struct error *e) BASE_CHECKED;
+
+/* The prepared module with the plan's shardings of arguments and results and these constraints, nothing
+ * else: what somebody compiles who writes them into the model (spmd/constraints.h). Errors as above. */
+enum error_code spmd_emit_constrained(const struct plan_context *context, const struct spmd_local *local,
+                                      const struct propagate_constraint *list, uint32_t count,
+                                      struct ir_program *out, struct error *e) BASE_CHECKED;
 
 #endif

@@ -4,6 +4,7 @@
 #include "http/client.h"
 
 #include "base/memory.h"
+#include "http/address.h"
 
 #include <curl/curl.h>
 #include <stdio.h>
@@ -19,7 +20,7 @@ void http_client_start(void)
 struct transfer {
     struct text body;
     size_t max_bytes;
-    bool too_large;
+    bool too_large, refused;
     struct http_reply *reply;
 };
 
@@ -93,10 +94,23 @@ static struct curl_slist *headers_of(const struct http_request *request)
         list = header(list, "Prefer", request->prefer);
     if (request->accept)
         list = header(list, "Accept", request->accept);
+    for (const struct http_header *each = request->headers; each && each->name; each++)
+        list = header(list, each->name, each->value);
     const char *trace = trace_parent && *trace_parent ? trace_parent : getenv("TRACEPARENT");
     if (trace && strlen(trace) < 100 && strspn(trace, "0123456789abcdef-") == strlen(trace))
         list = header(list, "traceparent", trace);
     return list;
+}
+
+/* decides on the address that is really dialled: a name may say another one each time it is asked */
+static curl_socket_t open_public(void *user, curlsocktype purpose, struct curl_sockaddr *address)
+{
+    struct transfer *transfer = user;
+    if (purpose != CURLSOCKTYPE_IPCXN || !http_address_public(&address->addr)) {
+        transfer->refused = true;
+        return CURL_SOCKET_BAD;
+    }
+    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
 static void set_options(CURL *curl, const struct http_request *request, struct curl_slist *headers,
@@ -109,6 +123,10 @@ static void set_options(CURL *curl, const struct http_request *request, struct c
     curl_easy_setopt(curl, CURLOPT_PROXY, "");
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, 10L);
     curl_easy_setopt(curl, CURLOPT_TIMEOUT, request->timeout_s ? request->timeout_s : 60L);
+    if (request->public_only) {
+        curl_easy_setopt(curl, CURLOPT_OPENSOCKETFUNCTION, open_public);
+        curl_easy_setopt(curl, CURLOPT_OPENSOCKETDATA, transfer);
+    }
     if (request->stall_s) {
         curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
         curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, request->stall_s);
@@ -147,6 +165,8 @@ enum error_code http_exchange(const struct http_request *request, struct http_re
     curl_easy_cleanup(curl);
     if (transfer.too_large || result != CURLE_OK) {
         text_release(&transfer.body);
+        if (transfer.refused)
+            return error_set(e, ERROR_FORBIDDEN, "%.300s: the address is of a private network", request->url);
         return transfer.too_large
                    ? error_set(e, ERROR_TOO_LARGE, "the reply is longer than %zu bytes", transfer.max_bytes)
                    : error_set(e, ERROR_UNAVAILABLE, "%.300s: %s", request->url, curl_easy_strerror(result));

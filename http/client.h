@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* before threads exist */
@@ -14,6 +15,9 @@ void http_client_start(void);
 /* traceparent of what this thread asks for from now on (borrowed; NULL: $TRACEPARENT, if any) */
 void http_client_trace(const char *traceparent);
 
+struct http_header {
+    const char *name, *value; /* both NULL: the end of a list */
+};
 struct http_request {
     const char *method, *url;     /* http:// or https:// */
     const char *token;            /* Bearer; NULL: none */
@@ -21,6 +25,8 @@ struct http_request {
     const char *content_encoding; /* NULL: none */
     const void *body;             /* NULL: no body */
     size_t body_size;
+    const struct http_header *headers; /* further ones; NULL: none */
+    bool public_only; /* no address of a private network is dialled (http/address.h), whatever a name says */
     const char *prefer;     /* Prefer (RFC 7240); NULL: nothing */
     const char *accept;     /* NULL: anything */
     size_t max_reply_bytes; /* 0: 64 MiB */
@@ -36,8 +42,8 @@ struct http_reply {
 };
 
 /* ERROR_UNAVAILABLE: no connection, timeout, broken reply (message names the address and why).
- * ERROR_TOO_LARGE: the reply is longer than allowed. ERROR_USAGE: not an http address. Any status is a
- * success here. */
+ * ERROR_FORBIDDEN: public_only, and there is no public address. ERROR_TOO_LARGE: the reply is longer than
+ * allowed. ERROR_USAGE: not an http address. Any status is a success here. */
 enum error_code http_exchange(const struct http_request *request, struct http_reply *out,
                               struct error *e) BASE_CHECKED;
 void http_reply_release(struct http_reply *reply);

@@ -7,6 +7,7 @@
  *   merge.c     deltas -> next snapshot, when to stop       run.c       threads of this process
  *   prior.c     which action first                          memo.c      prices known to this process
  *   list.c      ordered lists, best plans                   domain.c    plans and evaluators
+ *   seen.c      every plan of a snapshot, best first
  *   value.c     a list -> its priced node                   tree.c      nodes and edges
  *   whole.c     exact prices of what estimates found
  */

@@ -132,16 +132,17 @@ static enum error_code epochs(struct crew *crew, struct hand *hands, uint32_t th
         for (uint32_t i = 0; i < crew->tasks; i++)
             free(crew->deltas[i].bytes);
         free(crew->deltas);
-        free(snapshot->bytes);
-        *snapshot = next;
         if (code || !*reproducible)
             return code;
+        free(snapshot->bytes);
+        *snapshot = next;
     }
 }
 
 enum error_code search_run(const struct search *search, uint32_t threads, double seconds,
                            void (*progress)(const struct search_state *state, void *user), void *user,
-                           struct search_state *out, bool *reproducible, struct error *e)
+                           struct search_state *out, struct search_blob *last, bool *reproducible,
+                           struct error *e)
 {
     threads = threads < 1 ? 1 : threads > CORE_MAX_TASKS ? CORE_MAX_TASKS : threads;
     struct search_blob snapshot;
@@ -163,6 +164,9 @@ enum error_code search_run(const struct search *search, uint32_t threads, double
         if (hands[i].session)
             search->domain->evaluator_destroy(hands[i].session);
     free(hands);
-    free(snapshot.bytes);
+    if (last && !code)
+        *last = snapshot;
+    else
+        free(snapshot.bytes);
     return code;
 }

@@ -102,11 +102,18 @@ enum error_code search_merge(const struct search *search, const void *snapshot, 
                              const struct search_blob *deltas, uint32_t delta_count, struct search_blob *next,
                              struct error *e) BASE_CHECKED;
 
+/* The plans that were priced and that the snapshot still has, best first (seen.c), until visit says false.
+ * decisions: borrowed during the visit; replayed in order they give the plan. Errors: of the snapshot. */
+typedef bool (*search_seen_visit)(const struct plan_decision *decisions, uint32_t count, void *user);
+enum error_code search_seen(const struct search *search, const void *snapshot, size_t size,
+                            search_seen_visit visit, void *user, struct error *e) BASE_CHECKED;
+
 /* All of it in this process with `threads` threads; progress (may be NULL) is called on the caller's
  * thread after each epoch. seconds 0 = no limit; when it cuts, *reproducible becomes false and the best so
- * far is given. */
+ * far is given. last (may be NULL; owned by the caller): the last snapshot that was whole. */
 enum error_code search_run(const struct search *search, uint32_t threads, double seconds,
                            void (*progress)(const struct search_state *state, void *user), void *user,
-                           struct search_state *out, bool *reproducible, struct error *e) BASE_CHECKED;
+                           struct search_state *out, struct search_blob *last, bool *reproducible,
+                           struct error *e) BASE_CHECKED;
 
 #endif

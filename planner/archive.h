@@ -1,9 +1,10 @@
 /* What a profile is measured with, as one tar archive (output `segments`, artifact segments.tar):
  *
- *   programs.json           the manifest: mesh, kinds and pairs of segments, every program with its digest,
- *                           file, what it stands for, whether it was proved
- *   programs/DIGEST.mlir    modules to compile and run (manual form); equal ones once
- *   originals/DIGEST.mlir   what each kind's and pair's programs are equal to, without a mesh
+ *   programs.json             the manifest: mesh, devices, kinds and pairs of segments, every program with
+ *   its digest,
+ *                             file, what it stands for, whether it was proved
+ *   programs/DIGEST.mlir      modules to compile and run (manual form); equal ones once
+ *   originals/DIGEST.mlir     what each kind's and pair's programs are equal to, without a mesh
  *
  * clients/python's toast_profile reads it. The same module, mesh and pins give the same bytes. */
 #ifndef TOAST_PLANNER_ARCHIVE_H

@@ -9,11 +9,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void release_modules(struct planner_module *modules, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        free(modules[i].text);
+}
+
 void planner_outcome_release(struct planner_outcome *outcome)
 {
+    for (uint32_t i = 0; i < outcome->alternative_count; i++) {
+        report_destroy(outcome->alternatives[i].report);
+        release_modules(outcome->alternatives[i].modules, outcome->alternatives[i].module_count);
+    }
     report_destroy(outcome->report);
-    for (uint32_t i = 0; i < outcome->module_count; i++)
-        free(outcome->modules[i].text);
+    release_modules(outcome->modules, outcome->module_count);
     plan_cfn_destroy(outcome->problem);
     text_release(&outcome->segments);
     memset(outcome, 0, sizeof *outcome);
@@ -36,15 +45,15 @@ static enum error_code lower(const struct planner_job *j, const struct report *r
 }
 
 static enum error_code add_module(const struct planner_job *j, const struct lowered *lowered,
-                                  enum emit_output form, enum planner_output bit, struct planner_outcome *out,
-                                  struct error *e)
+                                  enum emit_output form, struct planner_module *out, struct error *e)
 {
     struct ir_program module = {0};
     TRY(spmd_emit(j->context, &lowered->plan, &lowered->local, form, &module, e));
     struct text text = {0};
     ir_print(&module, &text);
     ir_program_release(&module);
-    out->modules[out->module_count++] = (struct planner_module){bit, text.at, text.size};
+    out->text = text.at;
+    out->size = text.size;
     return ERROR_OK;
 }
 
@@ -70,7 +79,8 @@ static bool only_annotated(const struct planner_job *j, struct report *report)
 }
 
 static enum error_code add_modules(const struct planner_job *j, const struct lowered *lowered,
-                                   struct planner_outcome *out, struct error *e)
+                                   struct report *report, struct planner_module *modules, uint32_t *count,
+                                   struct error *e)
 {
     static const struct {
         enum planner_output bit;
@@ -79,22 +89,22 @@ static enum error_code add_modules(const struct planner_job *j, const struct low
                               {PLANNER_OUTPUT_MANUAL, EMIT_MANUAL},
                               {PLANNER_OUTPUT_LOCAL, EMIT_LOCAL}};
     uint32_t wanted = j->request->outputs;
-    if (only_annotated(j, out->report))
+    if (only_annotated(j, report))
         wanted &= ~(uint32_t)(PLANNER_OUTPUT_MANUAL | PLANNER_OUTPUT_LOCAL);
     for (size_t i = 0; i < PLANNER_FORMS; i++)
-        if (wanted & forms[i].bit)
-            TRY(add_module(j, lowered, forms[i].form, forms[i].bit, out, e));
+        if (wanted & forms[i].bit) {
+            modules[*count].bit = forms[i].bit;
+            TRY(add_module(j, lowered, forms[i].form, &modules[*count], e));
+            (*count)++;
+        }
     return ERROR_OK;
 }
 
 static enum error_code add_proof(const struct planner_job *j, const struct lowered *lowered,
-                                 struct planner_outcome *out, struct error *e)
+                                 struct report *report, struct planner_proof *proof, struct error *e)
 {
-    struct report *report = out->report;
-    struct planner_proof *proof = &out->proof;
     TRY(planner_proof_run(&j->prepared, j->context, &lowered->plan, &lowered->local, j->request->seed, NULL,
                           proof, e));
-    out->proved = true;
     snprintf(report->proof_status, sizeof report->proof_status, "%s", verify_status_text(proof->status));
     snprintf(report->proof_reason, sizeof report->proof_reason, "%.190s", proof->reason);
     report->proof_max_error =
@@ -102,19 +112,26 @@ static enum error_code add_proof(const struct planner_job *j, const struct lower
     return ERROR_OK;
 }
 
-static enum error_code add_lowered(const struct planner_job *j, struct planner_outcome *out, struct error *e)
+static enum error_code write_lowered(const struct planner_job *j, const struct lowered *lowered,
+                                     struct report *report, struct planner_module *modules, uint32_t *count,
+                                     struct planner_proof *proof, struct error *e)
+{
+    TRY(add_modules(j, lowered, report, modules, count, e));
+    return j->request->proof ? add_proof(j, lowered, report, proof, e) : ERROR_OK;
+}
+
+enum error_code planner_job_write(const struct planner_job *j, struct report *report,
+                                  struct planner_module *modules, uint32_t *count,
+                                  struct planner_proof *proof, struct error *e)
 {
     struct lowered lowered = {0};
-    enum error_code code = lower(j, out->report, &lowered, e);
-    if (code == ERROR_OK && j->request->outputs & PLANNER_OUTPUT_PROBLEM)
-        code = plan_cfn_create(j->evaluator, PLAN_CFN_SHARED, &out->problem, e);
+    enum error_code code = lower(j, report, &lowered, e);
     if (code == ERROR_OK)
-        code = add_modules(j, &lowered, out, e);
-    if (code == ERROR_OK && j->request->outputs & PLANNER_OUTPUT_SEGMENTS)
-        code = planner_archive_write(j->context, out->report->module_digest, j->request->proof,
-                                     j->request->seed, &out->segments, e);
-    if (code == ERROR_OK && j->request->proof)
-        code = add_proof(j, &lowered, out, e);
+        code = write_lowered(j, &lowered, report, modules, count, proof, e);
+    if (code != ERROR_OK) {
+        release_modules(modules, *count);
+        *count = 0;
+    }
     spmd_local_release(&lowered.local);
     plan_release(&lowered.plan);
     return code;
@@ -122,7 +139,7 @@ static enum error_code add_lowered(const struct planner_job *j, struct planner_o
 
 /* ---- reports ---- */
 
-static void describe(const struct planner_job *j, bool whole, struct report *report)
+void planner_job_describe(const struct planner_job *j, bool whole, struct report *report)
 {
     sha256_format(j->image->digest, report->module_digest);
     report->seed = j->request->seed;
@@ -143,6 +160,7 @@ static void add_segments(const struct planner_job *j, struct report *report)
                                                 .kinds = answer->kinds,
                                                 .programs = answer->programs,
                                                 .inner = answer->inner,
+                                                .measured = answer->measured,
                                                 .composed_ps = answer->composed_ps,
                                                 .composed_bytes = answer->composed_bytes,
                                                 .step_ps = answer->plan.price.step_ps,
@@ -165,22 +183,40 @@ static enum error_code make_report(const struct planner_job *j, const struct sea
     if (j->has_segments)
         add_segments(j, *out);
     planner_job_tell_annotations(j, *out);
-    describe(j, whole, *out);
-    return ERROR_OK;
+    planner_job_describe(j, whole, *out);
+    enum error_code code = report_add_constraints(*out, e);
+    if (code != ERROR_OK) {
+        report_destroy(*out);
+        *out = NULL;
+    }
+    return code;
 }
 
-enum error_code planner_job_finish(const struct planner_job *j, const struct search_state *state, bool whole,
+static enum error_code finish(const struct planner_job *j, const struct search_state *state,
+                              const struct search_blob *snapshot, bool whole, struct planner_outcome *out,
+                              struct error *e)
+{
+    TRY(make_report(j, state, whole, &out->report, e));
+    if (j->request->outputs & PLANNER_OUTPUT_PROBLEM)
+        TRY(plan_cfn_create(j->evaluator, PLAN_CFN_SHARED, &out->problem, e));
+    if (j->request->outputs & PLANNER_OUTPUT_SEGMENTS)
+        TRY(planner_archive_write(j->context, out->report->module_digest, j->request->proof, j->request->seed,
+                                  &out->segments, e));
+    TRY(planner_job_write(j, out->report, out->modules, &out->module_count, &out->proof, e));
+    out->proved = j->request->proof;
+    out->fits = out->report->smallest_budget_bytes == 0;
+    return j->request->alternatives ? planner_job_alternatives(j, snapshot, whole, out, e) : ERROR_OK;
+}
+
+enum error_code planner_job_finish(const struct planner_job *j, const struct search_state *state,
+                                   const struct search_blob *snapshot, bool whole,
                                    struct planner_outcome *out, struct error *e)
 {
     memset(out, 0, sizeof *out);
-    TRY(make_report(j, state, whole, &out->report, e));
-    enum error_code code = add_lowered(j, out, e);
-    if (code != ERROR_OK) {
+    enum error_code code = finish(j, state, snapshot, whole, out, e);
+    if (code != ERROR_OK)
         planner_outcome_release(out);
-        return code;
-    }
-    out->fits = out->report->smallest_budget_bytes == 0;
-    return ERROR_OK;
+    return code;
 }
 
 enum error_code planner_job_report(const struct planner_job *j, const struct search_state *state, bool whole,
@@ -189,6 +225,6 @@ enum error_code planner_job_report(const struct planner_job *j, const struct sea
     struct search_plan best;
     planner_job_best(j, state, whole, &best);
     TRY(report_create_plan(j->evaluator, &best, out, e));
-    describe(j, whole, *out);
+    planner_job_describe(j, whole, *out);
     return ERROR_OK;
 }

@@ -17,6 +17,7 @@ void planner_job_destroy(struct planner_job *j)
     segments_answer_release(&j->segments);
     free(j->incumbent_factors.at);
     free(j->yours_factors.at);
+    free(j->given_factors.at);
     search_destroy(j->search);
     evaluator_destroy(j->evaluator);
     plan_context_destroy(j->context);
@@ -60,6 +61,7 @@ static enum error_code make(struct planner_job *j, struct error *e)
                               request->method == PLANNER_CFN))
         TRY(planner_fold_choose(j->evaluator, &j->fold, e));
     TRY(planner_job_make_yours(j, e));
+    TRY(planner_job_make_given(j, e));
     struct search_options search = {.seed = request->seed,
                                     .rollouts = request->rollouts,
                                     .parallelism = request->parallelism,

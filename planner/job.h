@@ -42,7 +42,8 @@ const struct nda *planner_job_nda(const struct planner_job *j);
  * ended, and the best of search, experts and network wins: what fits, the faster, at equal times the one that
  * takes less memory. Under cfn the network does all its work and gives a bound; under auto it is quick.
  * Under segments the search prices the experts' plans only, and what is solved instead of the module's
- * network is that of its segments.
+ * network is that of its segments; so it is under auto where the request has a profile with the times of the
+ * module's segments.
  *
  * Here and below, `whole` says that the search ran to its end: no deadline, limit of seconds or cancel. */
 bool planner_job_wants_network(const struct planner_job *j, bool whole);
@@ -86,6 +87,11 @@ struct planner_module {      /* one text form of the sharded module */
     char *text;              /* MLIR; owned */
     size_t size;
 };
+struct planner_alternative {                      /* another plan, as good a file set as the first */
+    struct report *report;                        /* owned */
+    struct planner_module modules[PLANNER_FORMS]; /* as of the outcome */
+    uint32_t module_count;
+};
 struct planner_outcome {
     struct report *report;                        /* owned; borrows from the job: release it first */
     bool fits;                                    /* some plan keeps the memory limit; so does this one */
@@ -95,10 +101,15 @@ struct planner_outcome {
     struct text segments;     /* segments.tar, where asked for; owned */
     bool proved;
     struct planner_proof proof; /* where asked for */
+    /* the best plans that really differ, best first; report->alternatives says in what */
+    struct planner_alternative alternatives[PLANNER_MAX_ALTERNATIVES];
+    uint32_t alternative_count;
 };
-/* Everything that the request asks for. *out is empty after an error. ERROR_UNSUPPORTED_MODULE: a form that
- * cannot be written. */
-enum error_code planner_job_finish(const struct planner_job *j, const struct search_state *state, bool whole,
+/* Everything that the request asks for. snapshot: the search's last one, whose plans may be alternatives;
+ * NULL or empty: there is none. *out is empty after an error. ERROR_UNSUPPORTED_MODULE: a form that cannot be
+ * written. */
+enum error_code planner_job_finish(const struct planner_job *j, const struct search_state *state,
+                                   const struct search_blob *snapshot, bool whole,
                                    struct planner_outcome *out, struct error *e) BASE_CHECKED;
 void planner_outcome_release(struct planner_outcome *outcome);
 /* As much of the report of the best plan so far as a plan.json says (report_create_plan). *out: owned;

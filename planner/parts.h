@@ -26,11 +26,30 @@ struct planner_job {
     struct plan_factors yours_factors; /* what yours.factors refers to */
     char yours_problem[400];           /* why they cannot race; "" */
     struct planner_annotation_counts annotations;
+    /* the plan that the request's constraints come from */
+    bool has_given;
+    struct search_plan given;
+    struct plan_factors given_factors; /* what given.factors refers to */
     bool has_incumbent;
     struct search_plan incumbent;
     struct plan_factors incumbent_factors; /* what incumbent.factors refers to */
 };
 
+/* finish.c: the modules (at most PLANNER_FORMS) and, where it is asked for, the proof of a report's plan;
+ * what was written is released after an error */
+enum error_code planner_job_write(const struct planner_job *j, struct report *report,
+                                  struct planner_module *modules, uint32_t *count,
+                                  struct planner_proof *proof, struct error *e) BASE_CHECKED;
+/* finish.c: what every report of the job says of module and request */
+void planner_job_describe(const struct planner_job *j, bool whole, struct report *report);
+/* race.c: the plans that race, by number; false: there are no more. *out borrows from j. */
+bool planner_job_runner(const struct planner_job *j, uint32_t number, struct search_plan *out);
+/* alternatives.c: the request's number of plans that really differ from out's and from one another */
+enum error_code planner_job_alternatives(const struct planner_job *j, const struct search_blob *snapshot,
+                                         bool whole, struct planner_outcome *out,
+                                         struct error *e) BASE_CHECKED;
+/* given.c: the plan that the constraints come from, on the job's own context (job->given) */
+enum error_code planner_job_make_given(struct planner_job *j, struct error *e) BASE_CHECKED;
 /* yours.c: the module's own shardings as an expert's plan (job->yours), or why that cannot be */
 enum error_code planner_job_make_yours(struct planner_job *j, struct error *e) BASE_CHECKED;
 /* yours.c: the row of the table, and a warning for everything that is dropped */

@@ -3,7 +3,9 @@
 
 #include "planner/pins.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 void planner_plan_destroy(struct planner_plan *plan)
 {
@@ -34,6 +36,44 @@ static enum error_code replay_factor(const struct planner_factor *factor, uint32
     return ERROR_OK;
 }
 
+static bool same_sharding(const struct plan_sharding *one, const struct plan_sharding *other)
+{
+    for (uint32_t dim = 0; dim < one->rank; dim++)
+        if (one->dims[dim].count != other->dims[dim].count ||
+            memcmp(one->dims[dim].axes, other->dims[dim].axes, one->dims[dim].count) != 0)
+            return false;
+    return one->rank == other->rank;
+}
+
+/* The decisions are those of the hash; so are the shardings that stand beside them, unless they were
+ * edited. */
+static enum error_code check_stated(const struct planner_plan *plan, const struct plan_context *context,
+                                    const struct plan *reached, struct error *e)
+{
+    const struct nda *n = plan_context_nda(context);
+    for (uint32_t i = 0; i < plan->stated_count; i++) {
+        const struct planner_stated *stated = &plan->stated[i];
+        const char *list = stated->is_result ? "results" : "arguments";
+        uint32_t count = stated->is_result ? n->result_count : n->argument_count;
+        struct plan_sharding reached_sharding;
+        char pointer[64];
+        snprintf(pointer, sizeof pointer, "/%s/%u/dims", list, stated->place);
+        if (stated->index >= count)
+            return error_set_pointer(e, ERROR_INVALID_PLAN, pointer, "the module has %u %s", count, list);
+        plan_boundary_sharding(context, reached,
+                               stated->is_result ? n->result_spaces[stated->index]
+                                                 : n->arguments[stated->index].space,
+                               &reached_sharding);
+        if (!same_sharding(&stated->sharding, &reached_sharding))
+            return error_set_pointer(
+                e, ERROR_INVALID_PLAN, pointer,
+                "these dims are not what the plan's decisions give; they are there to be read. Edit pins, "
+                "decisions or factors (and remove \"hash\"), or send the plan as constraints_from_plan: then "
+                "the dims are what is planned with");
+    }
+    return ERROR_OK;
+}
+
 enum error_code planner_plan_replay(const struct planner_plan *plan, const struct plan_context *context,
                                     struct plan *out, struct error *e)
 {
@@ -56,7 +96,7 @@ enum error_code planner_plan_replay(const struct planner_plan *plan, const struc
                          "(remove \"hash\" to use it all the same)",
                          reached);
     }
-    return ERROR_OK;
+    return plan->has_hash ? check_stated(plan, context, out, e) : ERROR_OK;
 }
 
 enum error_code planner_plan_apply(const struct planner_plan *plan, const struct nda *n,

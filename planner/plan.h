@@ -20,6 +20,13 @@ struct planner_factor {
     uint32_t axis_count;
     const char *axes[MESH_MAX_AXES]; /* names, major first */
 };
+/* what the file says that the plan comes to: for people, checked where the plan states its hash */
+struct planner_stated {
+    uint32_t index; /* argument's or result's number */
+    bool is_result;
+    struct plan_sharding sharding; /* axes of the plan's mesh */
+    uint32_t place;                /* in the file's list, for messages */
+};
 struct planner_plan {
     struct mesh mesh;
     const struct planner_constraint *constraints; /* its pins */
@@ -35,13 +42,16 @@ struct planner_plan {
     const struct planner_decision *decisions;
     const struct planner_factor *factors;
     uint32_t decision_count, factor_count;
+    const struct planner_stated *stated;
+    uint32_t stated_count;
     struct arena *arena; /* owns the plan itself and all that it points to */
 };
 void planner_plan_destroy(struct planner_plan *plan); /* NULL is fine */
 
 /* The plan that it describes, on a context that has its pins already; *out is initialised.
- * ERROR_INVALID_PLAN: a name or number that this context has not, an axis that cannot go where the plan puts
- * it, or another hash than the plan states. */
+ * ERROR_INVALID_PLAN: a name or number that this context has not, an axis that cannot go where the plan
+ * puts it, another hash than the plan states, or (pointer /arguments/3/dims) dims that are not what it
+ * comes to, which somebody has edited. */
 enum error_code planner_plan_replay(const struct planner_plan *plan, const struct plan_context *context,
                                     struct plan *out, struct error *e) BASE_CHECKED;
 /* The context with the plan's pins and the plan on it, for a prepared program's analysis; both owned
@@ -54,8 +64,8 @@ enum error_code planner_plan_apply(const struct planner_plan *plan, const struct
 enum error_code planner_plan_decisions(const struct planner_plan *plan, const struct plan_context *context,
                                        struct plan_decision *out, uint32_t room, uint32_t *count,
                                        struct error *e) BASE_CHECKED;
-/* The factors as the context numbers them, one axis each, in order, of a plan that planner_plan_replay took.
- * out->at: owned. */
+/* The factors as the context numbers them, one axis each, in order, of a plan that planner_plan_replay
+ * took. out->at: owned. */
 void planner_plan_factors(const struct planner_plan *plan, const struct plan_context *context,
                           struct plan_factors *out);
 

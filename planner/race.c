@@ -20,8 +20,12 @@ bool planner_job_wants_network(const struct planner_job *j, bool whole)
 static enum error_code solve_segments(const struct planner_job *j, int threads, bool (*cancelled)(void *user),
                                       void *user, struct search_blob *out, struct error *e)
 {
-    struct segments_budget budget = {
-        .seed = j->request->seed, .threads = threads, .cancelled = cancelled, .user = user};
+    const struct planner_profile *profile = j->request->profile;
+    struct segments_budget budget = {.seed = j->request->seed,
+                                     .threads = threads,
+                                     .timings = profile && profile->timings.count ? &profile->timings : NULL,
+                                     .cancelled = cancelled,
+                                     .user = user};
     struct segments_answer answer;
     enum error_code code = segments_solve(j->evaluator, &budget, &answer, e);
     if (code == ERROR_OK)
@@ -37,6 +41,16 @@ enum error_code planner_job_network(const struct planner_job *j, const struct se
     bool quick = j->request->method == PLANNER_AUTO;
     if (j->request->method == PLANNER_SEGMENTS)
         return solve_segments(j, threads, cancelled, user, out, e);
+    if (quick && j->request->profile && j->request->profile->timings.count) {
+        struct error inner = {0};
+        enum error_code tried = solve_segments(j, threads, cancelled, user, out, &inner);
+        if (tried == ERROR_OK)
+            return ERROR_OK;
+        if (tried != ERROR_INVALID_REQUEST && tried != ERROR_NOT_AVAILABLE) {
+            *e = inner;
+            return tried;
+        } /* times of other modules: the profile may serve many */
+    }
     struct plan_cfn_budget budget = {.passes = quick ? QUICK_NETWORK_PASSES : FULL_NETWORK_PASSES,
                                      .seed = j->request->seed,
                                      .quick = quick,
@@ -55,7 +69,7 @@ enum error_code planner_job_network(const struct planner_job *j, const struct se
 enum error_code planner_job_take_network(struct planner_job *j, const void *bytes, size_t size,
                                          struct error *e)
 {
-    if (j->request->method == PLANNER_SEGMENTS) {
+    if (segments_answer_is(bytes, size)) {
         segments_answer_release(&j->segments);
         TRY(segments_answer_read(j->evaluator, bytes, size, &j->segments, e));
         j->has_segments = true;
@@ -131,31 +145,63 @@ static bool experts_race(const struct planner_job *j)
            j->request->method == PLANNER_CFN || j->request->method == PLANNER_BASELINES;
 }
 
+static struct search_plan network_runner(const struct planner_job *j)
+{
+    return (struct search_plan){.hash = j->network.hash,
+                                .cost = j->network.cost,
+                                .price = j->network.price,
+                                .found_by = "cfn",
+                                .factors = j->network.factors.at,
+                                .factor_count = j->network.factors.count};
+}
+
+static struct search_plan segments_runner(const struct planner_job *j)
+{
+    return (struct search_plan){.hash = j->segments.plan.hash,
+                                .cost = j->segments.plan.cost,
+                                .price = j->segments.plan.price,
+                                .found_by = "segments",
+                                .factors = j->segments.plan.factors.at,
+                                .factor_count = j->segments.plan.factors.count};
+}
+
+bool planner_job_runner(const struct planner_job *j, uint32_t number, struct search_plan *out)
+{
+    uint32_t experts = experts_race(j) ? search_baseline_count(j->search) : 0;
+    if (number < experts) {
+        *out = *search_baseline(j->search, number);
+        return true;
+    }
+    number -= experts;
+    if (j->has_network && number-- == 0) {
+        *out = network_runner(j);
+        return true;
+    }
+    if (j->has_segments && number-- == 0) {
+        *out = segments_runner(j);
+        return true;
+    }
+    if (j->has_yours && experts_race(j) && number == 0) {
+        *out = j->yours;
+        return true;
+    }
+    return false;
+}
+
 void planner_job_best(const struct planner_job *j, const struct search_state *state, bool whole,
                       struct search_plan *out)
 {
+    struct search_plan runner;
     *out = state->best;
-    for (uint32_t i = 0; experts_race(j) && i < search_baseline_count(j->search); i++)
-        if (is_better(search_baseline(j->search, i), out))
-            *out = *search_baseline(j->search, i);
-    struct search_plan network = {.hash = j->network.hash,
-                                  .cost = j->network.cost,
-                                  .price = j->network.price,
-                                  .found_by = "cfn",
-                                  .factors = j->network.factors.at,
-                                  .factor_count = j->network.factors.count};
-    if (j->has_network && is_better(&network, out))
-        *out = network;
-    struct search_plan segments = {.hash = j->segments.plan.hash,
-                                   .cost = j->segments.plan.cost,
-                                   .price = j->segments.plan.price,
-                                   .found_by = "segments",
-                                   .factors = j->segments.plan.factors.at,
-                                   .factor_count = j->segments.plan.factors.count};
-    if (j->has_segments && is_better(&segments, out))
-        *out = segments;
-    if (j->has_yours && experts_race(j) && is_better(&j->yours, out))
-        *out = j->yours;
+    for (uint32_t i = 0; planner_job_runner(j, i, &runner); i++)
+        if (is_better(&runner, out))
+            *out = runner;
+    if (j->has_given && !is_better(out, &j->given)) /* no better one: the answer is the plan that was sent */
+        *out = j->given;
+    /* what was measured decides, not the price, between what was asked to be measured and the experts */
+    if (j->has_segments && j->segments.measured && j->request->method == PLANNER_SEGMENTS &&
+        j->segments.plan.cost.over_steps == 0)
+        *out = segments_runner(j);
     if (!whole && j->has_incumbent && is_better(&j->incumbent, out))
         *out = j->incumbent;
 }

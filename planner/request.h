@@ -12,6 +12,7 @@
 #include "analysis/nda.h"
 #include "cost/machine.h"
 #include "ir/attrs.h"
+#include "segments/compose.h"
 
 enum planner_method {
     PLANNER_AUTO,      /* the search, then a quick run of the network: the better plan */
@@ -42,7 +43,10 @@ enum planner_output {
 
 /* a profile's name is at most 63 bytes, its version at most 9 digits */
 enum { PLANNER_PROFILE_REF_SIZE = 80 };
+/* further plans of one job: each is written in full, some megabytes of text for a large module */
+enum { PLANNER_MAX_ALTERNATIVES = 16 };
 
+struct planner_plan;        /* planner/plan.h */
 struct planner_constraint { /* {"argument": "params/<star>/wq", "dims": [["model"], [], null]} */
     const char *pattern;    /* fnmatch over argument (or result) names */
     uint8_t is_result;
@@ -66,6 +70,8 @@ struct planner_profile {
     double rate_flops[COST_RATES], memory_bytes_per_s; /* achieved, not peak; 0: not measured */
     struct cost_table *tables;                         /* of collectives */
     uint32_t table_count;
+    struct segments_timings
+        timings; /* of programs of segments; count 0: none. Method segments needs no more */
 };
 
 struct planner_request {
@@ -79,18 +85,21 @@ struct planner_request {
     int64_t memory_limit_bytes;            /* of one device; 0: the device's, less 10 % */
     enum planner_method method;
     enum planner_annotations annotations;
+    const struct planner_plan *given; /* where the constraints come from: it races, too; NULL: none */
     struct planner_constraint *constraints;
     uint32_t constraint_count;
     struct nda_options
-        analysis;         /* names of arguments and trip counts of loops that the module does not say */
-    uint32_t rollouts;    /* 0: by module size */
-    uint32_t parallelism; /* search tasks in flight; 16 */
-    uint64_t seed;        /* 1 */
-    uint32_t outputs;     /* of enum planner_output; all but problem, segments */
-    bool no_overlap;      /* collectives block computation, whatever the backend does */
-    bool proof;           /* run original and sharded modules and compare */
-    bool no_baselines;    /* do not start the search from the experts' plans */
-    bool no_fold;         /* the search prices every plan on the whole program */
+        analysis;          /* names of arguments and trip counts of loops that the module does not say */
+    uint32_t rollouts;     /* 0: by module size */
+    uint32_t parallelism;  /* search tasks in flight; 16 */
+    uint64_t seed;         /* 1 */
+    uint32_t outputs;      /* of enum planner_output; all but problem, segments */
+    uint32_t alternatives; /* further plans wanted; at most PLANNER_MAX_ALTERNATIVES */
+    char referee[16];  /* compiler that judges the plans ("xla_gpu"); "": none. Its worker's work, not ours */
+    bool no_overlap;   /* collectives block computation, whatever the backend does */
+    bool proof;        /* run original and sharded modules and compare */
+    bool no_baselines; /* do not start the search from the experts' plans */
+    bool no_fold;      /* the search prices every plan on the whole program */
 };
 
 #endif

@@ -41,6 +41,8 @@ enum error_code call_hash(struct queue *queue, const char *key, struct queue_fie
 /* element i of an array, or the reply itself as element 0; "" and 0 for anything else */
 const char *reply_text(const redisReply *reply, size_t i);
 long long reply_number(const redisReply *reply, size_t i);
+/* {member, token, epoch, index, fields} as library.lua's task_reply gives it; false: no task (work.c) */
+bool reply_task(const redisReply *reply, struct queue_task *out);
 /* an array of job ids -> owned array */
 void reply_ids(const redisReply *reply, char (**ids)[QUEUE_ID_SIZE], size_t *count);
 /* flat names and values -> owned fields */

@@ -13,6 +13,7 @@
 --                       e:<i>:<reason> both by reason, ms what the finished tasks took together
 --   {t}:d:<id>:<epoch>  hash: results of the step's tasks, in the bytes that the worker sent
 --   {t}:run             zset: jobs with tasks to claim, oldest first; by tenant in {t}:r:<tenant> (library_tenants.lua)
+--                       a step of kind referee waits in {t}:ref:<name> instead (library_referee.lua)
 --   {t}:lease           zset: end of lease (ms) -> id/kind/epoch/index
 --   {t}:dl              zset: deadline (ms) -> id
 --   {t}:q               stream, group w: doorbell. Read with NOACK and deleted by the reader: no pending list, so
@@ -38,6 +39,9 @@ local TASK_DEATHS, TASK_HOST_DEATHS, JOB_ATTEMPTS, BACKOFF_MAX_MS = 3, 12, 5, 60
 local run_add, run_remove, run_claim, run_next, run_more, run_mend, task_begins, task_ends, step_ends, task_noted, rollouts_noted
 local restart   -- library_restart.lua
 local submit_allowed, limits_of, module_used, modules_expire   -- library_tenants.lua too
+local REFEREES = {'xla_gpu', 'xla_tpu', 'xla_cpu'}   -- library_referee.lua; api/request.c has the same names
+local referee_reap
+local webhook_enter   -- library_webhooks.lua
 local TERMINAL = {succeeded = true, failed = true, expired = true, cancelled = true, dead = true}
 
 -- redis.call exists only while a function runs, not while the library is loaded
@@ -182,6 +186,7 @@ local function terminal(job, state, err)
     call('HSET', P .. 'j:' .. job.id, 'finished', int(now_ms()), 'error', err or '')
     event(job, 'state', state)
     retire(job)
+    webhook_enter(job, state)
 end
 
 -- cancel, deadline or seconds: keep the best so far by jumping to the step that writes artifacts, where there is one
@@ -397,7 +402,7 @@ local function epoch_commit(keys, args)
         call('HSET', key, 'search_started', int(began))
         if limit > 0 and job.stop == '' then call('ZADD', P .. 'dl', 'LT', int(began + limit), job.id) end   -- reap does not wait for a step's end
     end
-    if limit > 0 and began and wrap ~= '' and job.stop == '' and now_ms() - began > limit then
+    if limit > 0 and began and wrap ~= '' and job.stop == '' and kind ~= 'referee' and now_ms() - began > limit then
         kind, tasks, join, wrap, state = wrap, 1, '', '', 'finalizing'
         call('HSET', key, 'stop', 'seconds')
     end

@@ -24,10 +24,11 @@ local function audit_tasks(job, bad)
             bad(1, job.id, 'task ' .. index .. ' of ' .. job.kind .. ' is in ' .. places .. ' places')
         end
     end
-    if pending > 0 and not call('ZSCORE', P .. 'run', job.id) then
-        bad(1, job.id, 'has tasks to claim but is not in run')
+    local waits = job.kind == 'referee' and 'ref:' .. job.referee or 'run'
+    if pending > 0 and not call('ZSCORE', P .. waits, job.id) then
+        bad(1, job.id, 'has tasks to claim but is not in ' .. waits)
     end
-    if pending > 0 and not call('ZSCORE', P .. 'r:' .. job.tenant, job.id) then
+    if pending > 0 and waits == 'run' and not call('ZSCORE', P .. 'r:' .. job.tenant, job.id) then
         bad(1, job.id, 'has tasks to claim but its tenant\'s turn does not find it')
     end
     if tonumber(job.deadline) > 0 and not call('ZSCORE', P .. 'dl', job.id) then
@@ -109,6 +110,9 @@ local function audit_ended(job, bad)
     end
     for _, set in ipairs({'run', 'dl'}) do
         if call('ZSCORE', P .. set, job.id) then bad(6, job.id, 'has ended but is in ' .. set) end
+    end
+    if (job.referee or '') ~= '' and call('ZSCORE', P .. 'ref:' .. job.referee, job.id) then
+        bad(6, job.id, 'has ended but waits for a referee')
     end
     if call('ZSCORE', P .. 'r:' .. job.tenant, job.id) then bad(6, job.id, 'has ended but its tenant\'s turn finds it') end
     if not call('ZSCORE', P .. 'arch', job.id) then bad(6, job.id, 'has ended but nobody will archive it') end

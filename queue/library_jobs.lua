@@ -66,6 +66,7 @@ local function enter_cached(id, from, given, now)
     local job = load(id)
     event(job, 'state', 'succeeded')
     retire(job)
+    webhook_enter(job, 'succeeded')
     return call('HGETALL', P .. 'j:' .. id)
 end
 

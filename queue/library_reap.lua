@@ -118,7 +118,7 @@ local function watch_deadline(job, score, now)
     if deadline > 0 and deadline <= now then
         if job.stop == '' or job.stop == 'seconds' then stop_at_deadline(job, fail) end
         if not TERMINAL[job.state] then call('ZADD', P .. 'dl', int(now + grace_of(job)), job.id) end
-    elseif job.stop == '' and job.state == 'running' and job.wrap ~= '' then
+    elseif job.stop == '' and job.state == 'running' and job.wrap ~= '' and job.kind ~= 'referee' then
         stop_job(job, 'seconds', '', '')
     end
     if deadline > now then call('ZADD', P .. 'dl', job.deadline, job.id) end
@@ -156,6 +156,7 @@ local function reap()
     call('ZREMRANGEBYSCORE', P .. 'workers', '-inf', int(now - 15000))
     call('XTRIM', P .. 'q', 'MAXLEN', 0)
     run_mend()
+    referee_reap()
     modules_expire()
     if call('ZCARD', P .. 'run') > 0 then ring() end
     return #expired

@@ -31,6 +31,10 @@ local function charge(tenant, ms)
 end
 
 run_add = function(job)
+    if job.kind == 'referee' then   -- no work for planning workers
+        call('ZADD', P .. 'ref:' .. job.referee, job.created, job.id)
+        return
+    end
     -- creation in ms has 13 digits: a step of priority outweighs it, and the sum stays below 2^53
     local rank = (PRIORITIES - tonumber(job.priority or '0')) * 1e13 + tonumber(job.created)
     call('ZADD', P .. 'run', job.created, job.id)
@@ -51,6 +55,7 @@ end
 
 run_remove = function(job)
     remove_from(job.tenant, job.id)
+    if (job.referee or '') ~= '' then call('ZREM', P .. 'ref:' .. job.referee, job.id) end
 end
 
 -- a few jobs that {t}:run has and their tenant's set has not: added by another version of this library
@@ -103,6 +108,7 @@ end
 
 -- the next step's first task for the worker that ended this one; nil when it is another tenant's turn: the worker claims
 run_next = function(job, token, take)
+    if job.kind == 'referee' then return nil end
     local least = call('ZRANGE', P .. 'vt', 0, 0, 'WITHSCORES')
     if least[1] and least[1] ~= job.tenant and lead(job.tenant, tonumber(least[2])) > SLICE_MS then return nil end
     return take(job, token)
@@ -116,6 +122,7 @@ end
 
 -- v:<i> of {t}:k:<id>:<epoch>: when task i began and what was charged
 task_begins = function(job, index)
+    if job.kind == 'referee' then return end   -- it holds no planning worker
     local ms = tonumber(call('HGET', P .. 'ms', job.kind) or '50')
     served(job.tenant)
     charge(job.tenant, ms)

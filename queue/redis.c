@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/secret.h"
 
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -34,26 +35,6 @@ struct redis {
     unsigned long connects;
     char version[13]; /* of the function library: first digits of its SHA-256 */
 };
-
-/* Of an address that names none: TOAST_REDIS_PASSWORD, or the first line of the file that
- * TOAST_REDIS_PASSWORD_FILE names; NULL: neither. Command lines can be read by every user of the machine. */
-static enum error_code password_from_environment(char **password, struct error *e)
-{
-    const char *given = getenv("TOAST_REDIS_PASSWORD"), *path = getenv("TOAST_REDIS_PASSWORD_FILE");
-    char line[512] = "";
-    *password = given && *given ? mem_strdup(given) : NULL;
-    if (*password || !path || !*path)
-        return ERROR_OK;
-    FILE *file = fopen(path, "re");
-    bool found = file && fgets(line, sizeof line, file);
-    if (file)
-        fclose(file);
-    if (!found)
-        return error_set(e, ERROR_USAGE, "TOAST_REDIS_PASSWORD_FILE: %s cannot be read", path);
-    line[strcspn(line, "\r\n")] = 0;
-    *password = mem_strdup(line);
-    return ERROR_OK;
-}
 
 /* USER:PASSWORD; without USER Redis' own default; without PASSWORD that of the environment */
 static void take_credentials(struct redis *redis, const char *text, size_t size)
@@ -89,7 +70,8 @@ enum error_code redis_create(const char *address, struct redis **out, struct err
         return error_set(e, ERROR_USAGE,
                          "the Redis address must be unix:PATH or redis://[[USER]:PASSWORD@]HOST:PORT");
     }
-    enum error_code code = redis->password ? ERROR_OK : password_from_environment(&redis->password, e);
+    enum error_code code =
+        redis->password ? ERROR_OK : secret_read("TOAST_REDIS_PASSWORD", &redis->password, e);
     if (code != ERROR_OK) {
         redis_destroy(redis);
         return code;

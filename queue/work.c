@@ -15,8 +15,7 @@ void queue_task_release(struct queue_task *task)
     *task = (struct queue_task){0};
 }
 
-/* {member, token, epoch, index, fields} as library.lua's task_reply gives it */
-static bool read_task(const redisReply *reply, struct queue_task *out)
+bool reply_task(const redisReply *reply, struct queue_task *out)
 {
     *out = (struct queue_task){0};
     if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 5)
@@ -38,7 +37,7 @@ static bool read_task(const redisReply *reply, struct queue_task *out)
 static bool read_next(const redisReply *reply, struct queue_task *next)
 {
     return reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
-           strcmp(reply_text(reply, 0), "next") == 0 && read_task(reply->element[1], next);
+           strcmp(reply_text(reply, 0), "next") == 0 && reply_task(reply->element[1], next);
 }
 
 /* the call of a function that begins with a task: which one, and by whom it is held */
@@ -89,7 +88,7 @@ static enum error_code take(struct queue *queue, const char *function, const cha
     enum error_code code = call_function(queue, function, &call, &reply, e);
     if (code != ERROR_OK)
         return code;
-    *found = read_task(reply, out);
+    *found = reply_task(reply, out);
     freeReplyObject(reply);
     return ERROR_OK;
 }

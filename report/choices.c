@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* measured at most: those with most factors; the others are listed without a worth of their own (0) */
+/* measured at most: those with most factors; the others are listed without a worth of their own */
 enum { MEASURED = 48 };
 
 static uint32_t group_of(const struct nda *n, uint32_t space, uint32_t factor)
@@ -49,6 +49,8 @@ static int by_factors(const void *left, const void *right)
 static int by_worth(const void *left, const void *right)
 {
     const struct report_choice *choice = left, *other = right;
+    if (choice->measured != other->measured)
+        return choice->measured ? -1 : 1;
     if (choice->worth_ps != other->worth_ps)
         return choice->worth_ps > other->worth_ps ? -1 : 1;
     return by_factors(left, right);
@@ -72,6 +74,7 @@ static enum error_code price_without(const struct plan_context *context, struct 
     }
     TRY(evaluator_price(session, plan, &price, &cost, e));
     choice->worth_ps = price.step_ps - report->price.step_ps;
+    choice->measured = true;
     return ERROR_OK;
 }
 

@@ -1,6 +1,8 @@
 /* Builds the report's structs. Everything is measured by walking and pricing again: the plan itself, for
  * every decision the plan without it, for every conflict the plan with the other side. */
+#include "report/advice.h"
 #include "report/choices.h"
+#include "report/whole.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -360,13 +362,20 @@ static enum error_code make_report(struct maker *maker, const struct search *sea
     TRY(report_choices(maker->context, maker->session, &maker->plan, report, &maker->cell_choice, e));
     make_collectives(maker);
     qsort(report->collectives, report->collective_count, sizeof *report->collectives, by_time);
+    report_lanes_make(&maker->local, evaluator_machine(report->evaluator), &report->lanes);
     make_memory(maker);
     TRY(make_conflicts(maker, e));
     make_warnings(maker);
+    free(maker->step_times); /* the steps were put into another order */
+    maker->step_times = price_step_times(&maker->local, evaluator_machine(report->evaluator));
+    TRY(report_find_whole(maker->context, maker->session, &maker->plan, &maker->local, maker->step_times,
+                          report, e));
     plan_context_decisions(maker->context, &report->offered);
     report->pruned = plan_context_pruned(maker->context);
-    if (report->price.peak_bytes > report->memory_limit_bytes)
+    if (report->price.peak_bytes > report->memory_limit_bytes) {
         report->smallest_budget_bytes = report->price.peak_bytes;
+        report_find_advice(maker->context, &maker->local, report);
+    }
     return ERROR_OK;
 }
 

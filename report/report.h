@@ -9,6 +9,9 @@
 #define TOAST_REPORT_REPORT_H
 
 #include "mcts/search.h"
+#include "report/alternatives.h"
+#include "report/lanes.h"
+#include "report/referee.h"
 
 struct report_collective { /* one row a (kind, axes, bytes, source line, decision) */
     uint8_t kind;          /* enum spmd_step_kind */
@@ -46,6 +49,7 @@ struct report_choice {
     char text[160];   /* "ffn@model" */
     uint32_t factors; /* of the plan */
     uint32_t offered; /* factors of the group that could be split over the axis, split or not */
+    bool measured;    /* worth_ps is; of more than fifty those with most factors are */
     int64_t worth_ps; /* how much longer a step takes without them */
 };
 struct report_conflict { /* one class of compatibility sets that are resolved alike (analysis/nda.h) */
@@ -74,11 +78,74 @@ struct report_argument {
     int64_t bytes_per_device;
 };
 
+/* Why a dimension stays whole of which much of the memory or time depends. */
+enum report_reason {
+    REPORT_DOES_NOT_DIVIDE,
+    REPORT_CONFLICT_LOST, /* other dimensions of the same tensors have the axes */
+    REPORT_NO_RULE,       /* an op takes it whole, or nothing that is offered changes anything */
+    REPORT_NO_GAIN,
+    REPORT_NOT_TRIED
+};
+struct report_whole { /* dimensions that look alike are one (a group) */
+    uint32_t group;
+    char label[64];
+    int64_t size;
+    double memory, time; /* parts of the peak and of the step, 0 to 1 */
+    enum report_reason reason;
+    char sizes[300];               /* DOES_NOT_DIVIDE: by what, and the nearest sizes that do */
+    char op[64], location[160];    /* NO_RULE: the op in the way; "" */
+    bool tried, first, takes_turn; /* the best try: before the plan's decisions, else behind them */
+    char best[160];                /* "vocab@model" */
+    struct cost cost;
+    int64_t step_ps, peak_bytes; /* of the plan with it */
+};
+/* What holds memory at the peak. */
+enum report_part {
+    REPORT_PART_PARAMETERS,
+    REPORT_PART_OPTIMIZER,
+    REPORT_PART_DATA,     /* data and caches */
+    REPORT_PART_GATHERED, /* arguments in another form than they are stored in */
+    REPORT_PART_MADE,     /* activations, gradients, temporaries */
+    REPORT_PARTS
+};
+struct report_advice { /* of a plan that does not fit; estimates that scale one part and leave the others */
+    int64_t parts[REPORT_PARTS];
+    int64_t kept_bytes;                         /* of arguments: what no rematerialisation takes away */
+    int64_t batch_bytes;                        /* of what has the batch in it, parameters apart */
+    int64_t device_bytes;                       /* memory of a device */
+    int64_t devices;                            /* fewest, if all that is held were split over them */
+    int64_t batch, smaller_batch, batch_shards; /* 0: there is none; none is small enough */
+};
+enum { REPORT_NEAR_ARGUMENTS = 4 };
+struct report_use {
+    char op[64], location[160];
+};
+/* A value that a user constrains (with_sharding_constraint), so that specs of arguments and results are
+ * enough. */
+struct report_constraint {
+    uint32_t value;     /* of the prepared program */
+    char op[64];        /* that makes it; "argument", "loop value" */
+    char location[160]; /* of the op: "file:line", or "line N" of the module's text; an argument's name */
+    uint32_t result;    /* which of the op's */
+    /* which of the ops of this name, type and location, counted from 0 in program order, and of how many */
+    uint32_t occurrence, alike;
+    char type[96];
+    struct plan_sharding sharding;
+    char spec[256];
+    /* what it is made of without a contraction in between; borrowed from the nda */
+    const char *arguments[REPORT_NEAR_ARGUMENTS];
+    uint32_t argument_count;
+    bool at_uses; /* only what these read is constrained, at most REPORT_NEAR_ARGUMENTS of them named */
+    struct report_use uses[REPORT_NEAR_ARGUMENTS];
+    uint32_t use_count;
+};
+
 /* planner segments: what its tables say of its plan, and what the whole walk says (segments/compose.h) */
 struct report_segments {
     bool present;
     uint32_t blocks, segments, kinds;
-    uint64_t programs; /* prices that the tables took */
+    uint64_t programs; /* prices or times that the tables took */
+    uint32_t measured; /* times of a profile among them: all, or none */
     uint32_t inner;    /* bits: axes that blocks choose for; every block's rows are on the others */
     int64_t composed_ps, composed_bytes, step_ps, peak_bytes;
     bool proved, mixed;
@@ -105,6 +172,7 @@ struct report {
     struct report_collective *collectives;
     uint32_t collective_count;
     int64_t time_by_kind[SPMD_RESULT + 1]; /* of collectives, by step kind */
+    struct report_lanes lanes;             /* when it computes and communicates */
     /* bytes alive over the program: at most 512 points, each the highest of the steps it stands for */
     int64_t *timeline;
     uint32_t timeline_count, timeline_steps;
@@ -119,6 +187,9 @@ struct report {
     uint32_t choice_count;
     struct report_conflict *conflicts;
     uint32_t conflict_count;
+    struct report_advice advice; /* where smallest_budget_bytes is not 0 */
+    struct report_whole *whole;  /* most memory or time first */
+    uint32_t whole_count;
     struct search_state search;
     /* decisions offered to the search, and left out (plan_context_pruned) */
     uint32_t offered, pruned;
@@ -128,7 +199,18 @@ struct report {
     /* planner cfn, where no sharding was left out of the network */
     bool has_bound;
     int64_t bound_ps; /* no plan that fits takes less (plan_cfn/plan_cfn.h) */
+    /* report_add_constraints; bytes that XLA moves by our model: of the plan; with the shardings of
+     * arguments and results alone; with the list; with every candidate, as the annotated module has them */
+    bool has_constraints;
+    struct report_constraint *constraints;
+    uint32_t constraint_count, constraint_candidates;
+    int64_t moved_plan_bytes, moved_specs_bytes, moved_list_bytes, moved_annotated_bytes;
     struct report_segments segments;
+    /* where they were asked for: the best plans that differ in at least `alternatives_apart` of the bytes */
+    struct report_alternative *alternatives;
+    uint32_t alternative_count, alternatives_wanted;
+    double alternatives_apart;
+    struct report_referee referee;            /* where the request asked for one */
     int64_t smallest_budget_bytes;            /* the memory limit that this plan needs; 0 when it fits */
     char proof_status[16], proof_reason[200]; /* verify_status_text */
     double proof_max_error;
@@ -162,6 +244,11 @@ void report_text(const struct report *report, struct text *out);
 /* report.html: one file, under 2 MB, that needs nothing else (report/html.h) */
 void report_html(const struct report *report, struct text *out);
 
+/* finds report->constraints (spmd/constraints.h). Errors: of the walk. */
+enum error_code report_add_constraints(struct report *report, struct error *e) BASE_CHECKED;
+/* their section of report.txt */
+void report_text_constraints(const struct report *report, struct text *out);
+
 /* a row that is another planner's plan, no expert's */
 bool report_is_planner(const char *name);
 
@@ -177,6 +264,8 @@ const char *report_cause(const struct report *report, const struct report_collec
 /* the baselines, best first; owned */
 struct report_baseline *report_baselines_sorted(const struct report *report);
 void report_type(const struct ir_program *program, uint32_t value, char *out, size_t room); /* "bf16[8,16]" */
+/* the command that asks the compiler itself: "toast-referee --target h100 FOLDER" (report/confirm.c) */
+void report_confirming(const struct report *report, const char *folder, char *out, size_t room);
 void report_spec(const struct plan_sharding *sharding, const struct mesh *mesh, char *out, size_t room);
 /* "data,model" */
 void report_axes(const struct mesh *mesh, const uint8_t *axes, uint32_t count, char *out, size_t room);

@@ -1,6 +1,8 @@
 /* report.html: the report as one file that needs nothing else. Most important first, as in report.txt; every
  * picture has its numbers in a table below it. Equal reports give equal bytes. */
 #include "report/report_html.h"
+#include "report/advice.h"
+#include "report/whole.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,17 +115,44 @@ static void write_tiles(const struct report *report, struct text *text)
 static void write_nothing_fits(const struct report *report, struct text *text)
 {
     char need[32], over[32];
+    struct text lines = {0};
     if (!report->smallest_budget_bytes)
         return;
     report_bytes(report->smallest_budget_bytes, need);
     report_bytes(report->smallest_budget_bytes - report->memory_limit_bytes, over);
     html_add(text,
              "<section class=\"notice\"><h2>Nothing fits</h2><p>The best plan found needs %s a device, %s "
-             "over the limit; with "
-             "<code>--memory-limit %lld</code> it fits. More devices, a smaller batch, or rematerialisation "
-             "(<code>jax.checkpoint</code>) of the largest tensors at the peak are the usual ways "
-             "out.</p></section>\n",
-             need, over, (long long)report->smallest_budget_bytes);
+             "over the limit. Ways out, estimated, one at a time:</p><ul>",
+             need, over);
+    report_advice_lines(report, &lines);
+    for (char *line = strtok(lines.at, "\n"); line; line = strtok(NULL, "\n"))
+        html_add(text, "<li>%s</li>", line);
+    text_add(text, "</ul></section>\n");
+    text_release(&lines);
+}
+
+/* a section of report.txt as it stands there, without its heading and the line under it */
+static void write_as_text(const char *id, const char *title, const struct text *section, struct text *text)
+{
+    const char *body = section->at ? strchr(section->at + 1, '\n') : NULL;
+    body = body ? strchr(body + 1, '\n') : NULL;
+    if (!body)
+        return;
+    html_add(text,
+             "<section class=\"card wide\" id=\"%s\"><h2>%s</h2><div class=\"scroll\" tabindex=\"0\" "
+             "role=\"group\" aria-label=\"%s\"><pre>%s</pre></div></section>\n",
+             id, title, title, body + 1);
+}
+
+static void write_explanations(const struct report *report, struct text *text)
+{
+    struct text whole = {0}, constraints = {0};
+    report_text_whole(report, &whole);
+    report_text_constraints(report, &constraints);
+    write_as_text("whole", "Why not split", &whole, text);
+    write_as_text("constraints", "What to write into the model", &constraints, text);
+    text_release(&whole);
+    text_release(&constraints);
 }
 
 static void write_conflicts(const struct report *report, struct text *text)
@@ -194,6 +223,7 @@ void report_html(const struct report *report, struct text *text)
     report_html_memory(report, text);
     text_add(text, "</div><div class=\"column\">");
     report_html_time(report, text);
+    report_html_lanes(report, text);
     report_html_peak(report, text);
     text_add(text, "</div>");
     report_html_shards(report, text);
@@ -203,8 +233,11 @@ void report_html(const struct report *report, struct text *text)
     report_html_search(report, text);
     report_html_mesh(report, text);
     text_add(text, "</div>");
+    report_html_alternatives(report, text);
+    report_html_referee(report, text);
     report_html_communication(report, text);
     write_conflicts(report, text);
+    write_explanations(report, text);
     write_warnings(report, text);
     report_html_boundary(report, text);
     text_add(text, "</div>");

@@ -16,8 +16,12 @@ bool report_html_fits(const struct report *report, const struct price *price);
 void report_html_time(const struct report *report, struct text *text);    /* where a step's time goes */
 void report_html_against(const struct report *report, struct text *text); /* this plan and the experts' */
 void report_html_search(const struct report *report, struct text *text);
+void report_html_lanes(const struct report *report, struct text *text); /* report_html_lanes.c */
 void report_html_decisions(const struct report *report, struct text *text);
 void report_html_communication(const struct report *report, struct text *text);
+/* alternatives_text.c: further plans and in what they differ */
+void report_html_alternatives(const struct report *report, struct text *text);
+void report_html_referee(const struct report *report, struct text *text); /* what the compiler said of them */
 /* report_html_memory.c */
 void report_html_memory(const struct report *report, struct text *text);
 void report_html_peak(const struct report *report, struct text *text);

@@ -286,12 +286,16 @@ void report_html_decisions(const struct report *report, struct text *text)
         html_add(text,
                  "<tr><td class=\"num\">%u</td><td class=\"long\">%s</td><td class=\"num\">%lld</td></tr>",
                  i + 1, report->decisions[i].text, (long long)report->decisions[i].worth_ps);
-    for (uint32_t i = 0; choices && i < report->choice_count; i++)
+    for (uint32_t i = 0; choices && i < report->choice_count; i++) {
+        char worth[32] = "not measured";
+        if (report->choices[i].measured)
+            snprintf(worth, sizeof worth, "%lld", (long long)report->choices[i].worth_ps);
         html_add(text,
                  "<tr><td class=\"num\">%u</td><td class=\"long\">%s (%u of %u places)</td><td "
-                 "class=\"num\">%lld</td></tr>",
+                 "class=\"num\">%s</td></tr>",
                  i + 1, report->choices[i].text, report->choices[i].factors, report->choices[i].offered,
-                 (long long)report->choices[i].worth_ps);
+                 worth);
+    }
     text_add(text, "</tbody></table>");
     html_details_end(text);
     html_figure_end(text);

@@ -2,7 +2,8 @@
  * fit, how fast is it, compared with what, which dimension goes over which axis; then where time and
  * memory go, why, and what would change it. Equal reports give equal bytes. It decides nothing and
  * measures nothing: every figure stands in the report. */
-#include "report/report.h"
+#include "report/advice.h"
+#include "report/whole.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,22 +55,6 @@ static void write_summary(const struct report *report, struct text *text)
     text_add(text, "\n");
 }
 
-static void write_nothing_fits(const struct report *report, struct text *text)
-{
-    if (!report->smallest_budget_bytes)
-        return;
-    char need[32], over[32];
-    report_bytes(report->smallest_budget_bytes, need);
-    report_bytes(report->smallest_budget_bytes - report->memory_limit_bytes, over);
-    heading(text, "Nothing fits");
-    text_printf(
-        text,
-        "The best plan found needs %s a device, %s over the limit. With --memory-limit %lld it fits.\n"
-        "What holds the memory at the peak is listed below; more devices, a smaller batch, or\n"
-        "rematerialisation (jax.checkpoint) of the largest of them are the usual ways out.\n",
-        need, over, (long long)report->smallest_budget_bytes);
-}
-
 /* a network's plan: no decisions, but by group and axis what its factors do */
 static void write_choices(const struct report *report, struct text *text)
 {
@@ -81,8 +66,8 @@ static void write_choices(const struct report *report, struct text *text)
         const struct report_choice *choice = &report->choices[i];
         char worth[48];
         report_worth(choice->worth_ps, worth);
-        text_printf(text, "%2u. %-40s %6u of %-6u %s a step\n", i + 1, choice->text, choice->factors,
-                    choice->offered, worth);
+        text_printf(text, "%2u. %-40s %6u of %-6u %s\n", i + 1, choice->text, choice->factors,
+                    choice->offered, choice->measured ? strcat(worth, " a step") : "not measured");
     }
     if (report->choice_count > SHOWN_CHOICES)
         text_printf(text, "… and %u more in report.json\n", report->choice_count - SHOWN_CHOICES);
@@ -310,9 +295,10 @@ static void write_segments(const struct report *report, struct text *text)
     report_time(it->step_ps, whole);
     text_printf(
         text,
-        "Segments: %u blocks in %u segments of %u kinds, %llu prices in tables; composed %s, whole %s "
+        "Segments: %u blocks in %u segments of %u kinds, %llu %s in tables; composed %s, whole price %s "
         "(%+.2f %%)%s%s.\n",
-        it->blocks, it->segments, it->kinds, (unsigned long long)it->programs, composed, whole,
+        it->blocks, it->segments, it->kinds, (unsigned long long)it->programs,
+        it->measured ? "measured times" : "prices", composed, whole,
         100 * ((double)it->composed_ps / (double)(it->step_ps > 0 ? it->step_ps : 1) - 1),
         it->proved ? "; proved best of the tables" : "",
         it->mixed ? "; equal segments have different configurations" : "");
@@ -321,16 +307,20 @@ static void write_segments(const struct report *report, struct text *text)
 void report_text(const struct report *report, struct text *text)
 {
     write_summary(report, text);
-    write_nothing_fits(report, text);
+    report_text_advice(report, text);
     write_decisions(report, text);
     write_baselines(report, text);
     write_bound(report, text);
+    report_alternatives_text(report, text);
+    report_referee_text(report, text);
     write_segments(report, text);
     write_time(report, text);
     write_collectives(report, text);
     write_memory(report, text);
     write_conflicts(report, text);
+    report_text_whole(report, text);
     write_arguments(report, text);
+    report_text_constraints(report, text);
     write_search(report, text);
     if (report->warning_count)
         heading(text, "Warnings");

@@ -19,6 +19,9 @@
  * an edge for every two segments with dependences between them. cfn/ solves it and says whether that is
  * proved.
  *
+ * The other source is a profile: times of the segments' own programs (programs.h) on somebody's devices.
+ * Then the base is 0, a table's entry is what was measured, and a profile that lacks one is refused.
+ *
  * Nothing reads a clock; equal inputs give equal tables and answers. Source: CFP, sections 4.2 and 4.4. */
 #ifndef TOAST_SEGMENTS_COMPOSE_H
 #define TOAST_SEGMENTS_COMPOSE_H
@@ -35,6 +38,20 @@ struct segments_tables {
 /* room for the kinds' and pairs' tables, all 0; owned */
 void segments_tables_create(const struct segments *segments, struct segments_tables *out);
 void segments_tables_release(struct segments_tables *tables);
+
+enum { SEGMENTS_DIGEST_SIZE = 33 }; /* 32 hexadecimal digits and NUL: half of a SHA-256 */
+
+/* ---- what was measured (measured.c) ---- */
+
+struct segments_timing {
+    char digest[SEGMENTS_DIGEST_SIZE]; /* of a program */
+    int64_t time_ps, peak_bytes;       /* of one run; on a device */
+};
+struct segments_timings {
+    const struct segments_timing *at; /* ascending digests, each once */
+    uint32_t count;
+    int64_t devices; /* they ran on; 0: it is not said */
+};
 
 /* ---- layouts and configurations (layout.c) ---- */
 
@@ -75,7 +92,8 @@ struct segments_budget {
     uint64_t seed;
     uint64_t programs; /* prices a layout of the axes may take; 0: 2048. Segments are cut until that holds */
     int threads;       /* 1 or 2; the answer is the same */
-    bool (*cancelled)(void *user); /* may be NULL */
+    const struct segments_timings *timings; /* NULL: tables by price. Borrowed */
+    bool (*cancelled)(void *user);          /* may be NULL */
     void *user;
 };
 struct segments_answer {
@@ -84,19 +102,28 @@ struct segments_answer {
     uint64_t programs; /* CFP's equation 7, of the layout that won */
     uint32_t inner;    /* axes that strategies split over; batch on the others */
     int64_t composed_ps, composed_bytes;
-    bool proved; /* no choice of configurations has a lower composed time under the limit */
-    bool mixed;  /* segments of one kind have different configurations */
+    uint32_t measured; /* programs whose times the tables are made of; 0: tables by price */
+    bool proved;       /* no choice of configurations has a lower composed time under the limit */
+    bool mixed;        /* segments of one kind have different configurations */
 };
+/* Tables from times: one entry for every program of the module, as segments_programs_create numbers them.
+ * ERROR_INVALID_REQUEST, pointer /device/profile/..: another number of devices; a program without a time, by
+ * its name, or all of them (another module, mesh or build). Else as segments_program_write. */
+enum error_code segments_tables_measured(const struct plan_context *context,
+                                         const struct segments_timings *timings,
+                                         struct segments_tables *tables, struct error *e) BASE_CHECKED;
 /* All layouts of the mesh's axes: strategies on the last axis and the base on the others, strategies on all
  * axes together, strategies on the first. Each layout's answer is priced by the whole walk, the limit
- * lowered where it did not fit (three rounds); the best by cost_compare wins. A module without blocks: the
- * pins alone. ERROR_CANCELLED; as evaluator_price, cfn_solve. Release in any case. */
+ * lowered where it did not fit (three rounds); the best by cost_compare wins. With times one layout,
+ * CFP's, and what fits wins, the least composed time first. A module without blocks: the pins alone.
+ * ERROR_CANCELLED; as evaluator_price, cfn_solve, segments_tables_measured. Release in any case. */
 enum error_code segments_solve(const struct evaluator *evaluator, const struct segments_budget *budget,
                                struct segments_answer *out, struct error *e) BASE_CHECKED;
 void segments_answer_release(struct segments_answer *answer);
 /* Position-independent bytes (*bytes owned) and back; the plan is priced again, the rest is for the report.
  * ERROR_INTERNAL: not such bytes, or of another problem. */
 void segments_answer_write(const struct segments_answer *answer, unsigned char **bytes, size_t *size);
+bool segments_answer_is(const void *bytes, size_t size); /* written by segments_answer_write */
 enum error_code segments_answer_read(const struct evaluator *evaluator, const void *bytes, size_t size,
                                      struct segments_answer *out, struct error *e) BASE_CHECKED;
 

@@ -1,8 +1,8 @@
 /* A part of a program as a program of its own: the ops of a segment in one @main, what they take from outside
  * as its arguments, what the outside takes from them as its results; or values alone, handed through.
  *
- *  program  %a ..  op0  [op1  op2]  op3  [op4]  op5   a segment is a set of intervals:
- *  piece  (what op1, op2, op4 read from op0, op3, @main's arguments) -> (what op3, op5, @main read of them)
+ *     program    %a ..  op0  [op1  op2]  op3  [op4]  op5      a segment is a set of intervals of the order
+ *     piece      (what op1, op2, op4 read of %a, op0, op3) -> (what op3, op5, @main's end read of them)
  *
  * Forward and backward ops of a segment stand in one piece; what lies between them (the loss) is cut, so that
  * the gradient that comes back is an argument. Constants come along, whoever owns them. Order of arguments:

@@ -1,8 +1,8 @@
 /* The programs that a profile is measured with: one a segment and configuration, one a pair of crossing
  * blocks and their strategies; as many as CFP's equation 7 says.
  *
- *     kind 1, configuration 17  ops of its example segment, sharded as the plan in which it alone leaves it
- *     pair 0, strategies 2 x 1  what passes between the two blocks, in the form of the one, then of the other
+ *     kind 1, configuration 17   ops of its example segment, sharded as where it alone leaves the base
+ *     pair 0, strategies 2 x 1   what passes between the two blocks: in the one's form, then in the other's
  *
  * A program's module is the manual form (device-local, explicit collectives, global signature). Its digest is
  * that of the module's text, so a deeper model, a stage or another job with the same segment on the same mesh
@@ -20,8 +20,6 @@
 #include "segments/compose.h"
 #include "segments/piece.h"
 #include "spmd/local.h"
-
-enum { SEGMENTS_DIGEST_SIZE = 33 }; /* 32 hexadecimal digits and NUL: half of a SHA-256 */
 
 struct segments_program {
     bool is_pair;

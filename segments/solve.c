@@ -141,14 +141,40 @@ static void keep(const struct layout *layout, const struct price *price, struct 
         .inner = layout->inner,
         .composed_ps = segments_composed_ps(&layout->tables, layout->now),
         .composed_bytes = segments_composed_bytes(&layout->tables, layout->now),
+        .measured = layout->budget->timings ? (uint32_t)layout->segments->programs : 0,
         .proved = proved,
         .mixed = is_mixed(layout)};
     plan_factors_list(evaluator_context(layout->evaluator), &layout->plan, &out->plan.factors);
 }
 
+/* Peaks of segments' programs add up to more than the module's: what the answer's sum and its whole walk say
+ * is the measure of the next round's limit. */
+static enum error_code measured_rounds(struct layout *layout, int64_t limit, struct segments_answer *out,
+                                       struct error *e)
+{
+    int64_t now = INT64_MAX / 4;
+    for (int i = 0; i < LIMIT_ROUNDS; i++) {
+        struct price price;
+        struct cost cost;
+        bool proved;
+        TRY(choose(layout, now, &proved, e));
+        TRY(price_now(layout, &price, &cost, e));
+        if (!out->blocks || cost.over_steps < out->plan.cost.over_steps)
+            keep(layout, &price, cost, proved, out);
+        out->plan.rounds = (uint32_t)i + 1;
+        if (price.peak_bytes <= limit)
+            break;
+        int64_t sum = segments_composed_bytes(&layout->tables, layout->now);
+        now = (int64_t)((double)sum * ((double)limit / (double)price.peak_bytes) * 0.99);
+    }
+    return ERROR_OK;
+}
+
 static enum error_code rounds(struct layout *layout, struct segments_answer *out, struct error *e)
 {
     int64_t limit = evaluator_machine(layout->evaluator)->memory_limit_bytes, now = limit;
+    if (layout->budget->timings)
+        return measured_rounds(layout, limit, out, e);
     for (int i = 0; i < LIMIT_ROUNDS; i++) {
         struct price price;
         struct cost cost;
@@ -172,13 +198,16 @@ static enum error_code solve_layout(const struct evaluator *evaluator, const str
     const struct plan_context *context = evaluator_context(evaluator);
     const struct mesh *mesh = plan_context_mesh(context);
     struct layout layout = {.evaluator = evaluator, .budget = budget, .outer = all & ~inner, .inner = inner};
-    segments_of_layout(plan_context_nda(context), mesh, inner, budget->programs, &layout.segments);
+    segments_of_layout(plan_context_nda(context), mesh, inner, budget->timings ? 0 : budget->programs,
+                       &layout.segments);
     layout.session = evaluator_session_create(evaluator);
     layout.base = mem_zalloc((size_t)layout.segments->segment_count + 1, sizeof *layout.base);
     layout.now = mem_zalloc((size_t)layout.segments->segment_count + 1, sizeof *layout.now);
     plan_init(&layout.plan, plan_context_nda(context), mesh);
     segments_tables_create(layout.segments, &layout.tables);
-    enum error_code code = fill_tables(&layout, e);
+    enum error_code code = budget->timings
+                               ? segments_tables_measured(context, budget->timings, &layout.tables, e)
+                               : fill_tables(&layout, e);
     if (code == ERROR_OK)
         code = rounds(&layout, out, e);
     segments_tables_release(&layout.tables);
@@ -203,6 +232,7 @@ enum error_code segments_solve(const struct evaluator *evaluator, const struct s
         evaluator_price(session, plan_context_start(context), &out->plan.price, &out->plan.cost, e);
     evaluator_session_destroy(session);
     out->plan.hash = plan_context_start(context)->hash;
+    count = budget->timings && count ? 1 : count;
     for (uint32_t i = 0; i < count && code == ERROR_OK; i++)
         code = solve_layout(evaluator, budget, all, layouts[i], out, e);
     return code;
@@ -213,7 +243,7 @@ enum error_code segments_solve(const struct evaluator *evaluator, const struct s
 struct tail {
     char magic[8];
     uint32_t blocks, segments, kinds, inner;
-    uint64_t programs;
+    uint64_t programs, measured;
     int64_t composed_ps, composed_bytes;
     uint64_t proved, mixed;
 };
@@ -226,13 +256,23 @@ void segments_answer_release(struct segments_answer *answer)
 
 void segments_answer_write(const struct segments_answer *answer, unsigned char **bytes, size_t *size)
 {
-    struct tail tail = {"segment",      answer->blocks,   answer->segments,    answer->kinds,
-                        answer->inner,  answer->programs, answer->composed_ps, answer->composed_bytes,
-                        answer->proved, answer->mixed};
+    struct tail tail = {"segment",        answer->blocks,      answer->segments,
+                        answer->kinds,    answer->inner,       answer->programs,
+                        answer->measured, answer->composed_ps, answer->composed_bytes,
+                        answer->proved,   answer->mixed};
     plan_cfn_answer_write(&answer->plan, bytes, size);
     *bytes = mem_realloc(*bytes, *size + sizeof tail, 1);
     memcpy(*bytes + *size, &tail, sizeof tail);
     *size += sizeof tail;
+}
+
+bool segments_answer_is(const void *bytes, size_t size)
+{
+    struct tail tail;
+    if (size < sizeof tail)
+        return false;
+    memcpy(&tail, (const unsigned char *)bytes + size - sizeof tail, sizeof tail);
+    return memcmp(tail.magic, "segment", 8) == 0;
 }
 
 enum error_code segments_answer_read(const struct evaluator *evaluator, const void *bytes, size_t size,
@@ -240,17 +280,16 @@ enum error_code segments_answer_read(const struct evaluator *evaluator, const vo
 {
     struct tail tail;
     *out = (struct segments_answer){0};
-    if (size < sizeof tail)
-        return error_set(e, ERROR_INTERNAL, "an answer of segments is too short");
+    if (!segments_answer_is(bytes, size))
+        return error_set(e, ERROR_INTERNAL, "an answer of segments is too short or has another form");
     memcpy(&tail, (const unsigned char *)bytes + size - sizeof tail, sizeof tail);
-    if (memcmp(tail.magic, "segment", 8) != 0)
-        return error_set(e, ERROR_INTERNAL, "an answer of segments has another form");
     TRY(plan_cfn_answer_read(evaluator, bytes, size - sizeof tail, &out->plan, e));
     out->blocks = tail.blocks;
     out->segments = tail.segments;
     out->kinds = tail.kinds;
     out->inner = tail.inner;
     out->programs = tail.programs;
+    out->measured = (uint32_t)tail.measured;
     out->composed_ps = tail.composed_ps;
     out->composed_bytes = tail.composed_bytes;
     out->proved = tail.proved != 0;

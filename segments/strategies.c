@@ -4,8 +4,9 @@
  * A side may be several indices (batch and sequence of [batch, sequence, features]). What an index reaches
  * follows M both ways inside the block and takes one factor of a space at most, the first to arrive; where a
  * second one arrives the two conflict, as of a sequence in attention. The batch (its color's role) stands
- * for its side where it is on it; else the index with the fewest conflicts, of these the one that reaches
- * the most, of these the major one. */
+ * for its side where it is on it; else the index that splits most of the block's further contractions without
+ * being contracted in one (heads, not their features: CFP's equation 2), of these the one with the fewest
+ * conflicts, of these the one that reaches the most, of these the major one. */
 #include "segments/internal.h"
 
 #include <stdlib.h>
@@ -53,6 +54,21 @@ static void follow(struct reach *reach, uint32_t block, uint32_t factor_index)
     }
 }
 
+/* Forward contractions behind the entry that are split and give no partial result. Where one is not reached
+ * (rotary halves that are put together again end an index), what it wants is gathered. */
+static uint32_t count_split(const struct reach *reach)
+{
+    const struct segments_build *build = reach->build;
+    uint32_t count = 0;
+    for (size_t i = 1; i < reach->queue.count; i++) {
+        const struct nda_factor *factor = &build->n->factors[reach->queue.at[i]];
+        uint32_t at = build->graph.contraction_of[factor->space];
+        count +=
+            factor->kind == NDA_PARALLEL && at != NDA_NONE && build->contractions.at[at].forward == NDA_NONE;
+    }
+    return count;
+}
+
 /* What the block owns and M does not connect inside of it (a backward op whose way leads over another block)
  * takes the factor of the same color. */
 static void complete(struct reach *reach, uint32_t block, uint32_t color)
@@ -96,7 +112,7 @@ static uint32_t choose(struct reach *reach, uint32_t block, uint32_t side)
     const struct segments_build *build = reach->build;
     const struct nda *n = build->n;
     const struct segments_contraction *entry = &build->contractions.at[build->blocks.at[block].entry];
-    uint32_t best = NDA_NONE, fewest = 0;
+    uint32_t best = NDA_NONE, fewest = 0, most_split = 0;
     size_t most = 0;
     for (uint32_t k = 0; k < n->spaces[entry->space].factor_count; k++) {
         uint32_t factor_index = n->spaces[entry->space].factors + k;
@@ -105,8 +121,12 @@ static uint32_t choose(struct reach *reach, uint32_t block, uint32_t side)
         if (n->colors[n->factors[factor_index].color].roles & NDA_COLOR_BATCH)
             return factor_index;
         follow(reach, block, factor_index);
-        if (best == NDA_NONE || reach->conflicts < fewest ||
-            (reach->conflicts == fewest && reach->queue.count > most)) {
+        uint32_t split = count_split(reach);
+        bool better = split != most_split          ? split > most_split
+                      : reach->conflicts != fewest ? reach->conflicts < fewest
+                                                   : reach->queue.count > most;
+        if (best == NDA_NONE || better) {
+            most_split = split;
             most = reach->queue.count;
             fewest = reach->conflicts;
             best = factor_index;

@@ -3,6 +3,8 @@
 #include "server/resources/what_if.h"
 #include "server/server.h"
 
+#include "base/secret.h"
+
 #include <getopt.h>
 
 /* Defaults, as help says them, and what an option may be at most. */
@@ -31,8 +33,11 @@ static void help(FILE *out)
         "                    [--health-listen ADDRESS:PORT] [--connections-per-address N] [--memory-budget "
         "N]\n"
         "                    [--quiet]\n\n"
-        "  --redis            unix:PATH or redis://[[USER]:PASSWORD@]HOST:PORT   (TOAST_REDIS, "
+        "  --redis            unix:PATH or redis://[USER@]HOST:PORT        (TOAST_REDIS, "
         "redis://127.0.0.1:6379)\n"
+        "                     Its password never stands here, where every user of the machine can read it, "
+        "but\n"
+        "                     in TOAST_REDIS_PASSWORD or in the file that TOAST_REDIS_PASSWORD_FILE names.\n"
         "  --store            dir:PATH                                     (TOAST_STORE, dir:toast-data)\n"
         "  --listen           a numeric address and a port; 0: any port    (TOAST_LISTEN, 127.0.0.1:8080)\n"
         "  --require-keys     let nobody in without a key, even while there is none (TOAST_REQUIRE_KEYS=1)\n"
@@ -61,11 +66,15 @@ static void help(FILE *out)
         "  --connections-per-address  at once, 1 to 4096                       (2048; behind a proxy 4096)\n"
         "  --memory-budget    bytes that all bodies and replies may take in memory together; then 503\n"
         "                     (268435456)\n"
+        "  --webhook-host     HOST[:PORT] that jobs may have told of their end; may be given again (none)\n"
+        "  --webhook-private  .. also where it is of a private network, and over http\n"
         "  --quiet            no line of JSON on stderr for every request, only for events\n\n"
         "Keys are made with toast keys add. While there are none, a loopback address is open to everybody "
         "who\n"
         "reaches it, and another one is refused.\n"
-        "TOAST_WORKER_TOKEN opens /internal to workers on other hosts that send it.\n"
+        "TOAST_WORKER_TOKEN, or the file that TOAST_WORKER_TOKEN_FILE names, opens /internal to workers on "
+        "other\nhosts that send it.\n"
+        "TOAST_WEBHOOK_SECRET signs webhooks; without it there are none.\n"
         "SIGTERM: answers what clients have sent, at most for 10 seconds, and ends.\n\n"
         "example:\n  toast-server --redis unix:/run/toast/redis.sock --store dir:/var/lib/toast\n");
 }
@@ -137,6 +146,17 @@ static bool take_name(struct access_names *names, const char *text)
     return true;
 }
 
+static bool take_webhook_host(struct webhook_options *webhooks, const char *text)
+{
+    if (!text[0] || webhooks->host_count == sizeof webhooks->hosts / sizeof *webhooks->hosts)
+        return false;
+    for (const char *at = text; *at; at++)
+        if ((*at >= 'A' && *at <= 'Z') || *at == '/' || *at == '@' || *at <= ' ')
+            return false;
+    webhooks->hosts[webhooks->host_count++] = text;
+    return true;
+}
+
 /* limits of the environment; false: one is not a number */
 static bool take_limits(struct tenant_limits *tenant_limits)
 {
@@ -175,6 +195,8 @@ static const struct option names[] = {{"redis", 1, NULL, 'r'},
                                       {"health-listen", 1, NULL, 'H'},
                                       {"connections-per-address", 1, NULL, 'a'},
                                       {"memory-budget", 1, NULL, 'm'},
+                                      {"webhook-host", 1, NULL, 'w'},
+                                      {"webhook-private", 0, NULL, 'W'},
                                       {"quiet", 0, NULL, 'q'},
                                       {"help", 0, NULL, 'h'},
                                       {NULL, 0, NULL, 0}};
@@ -183,13 +205,15 @@ static const struct option names[] = {{"redis", 1, NULL, 'r'},
 static bool take_option(struct server_options *options, int option, const char *value)
 {
     switch (option) {
-    case 'r': options->redis = value; return true;
+    case 'r': options->redis = value; return !secret_in_address(value);
     case 's': options->store = value; return true;
     case 'l': options->listen = value; return true;
     case 'f': options->ready_file = value; return true;
     case 'i': return options->insecure_listen = true;
     case 'k': return options->require_keys = true;
     case 'q': options->log_requests = false; return true;
+    case 'W': return options->resources.webhooks.private_networks = true;
+    case 'w': return take_webhook_host(&options->resources.webhooks, value);
     case 'n': return take_name(&options->access.host_names, value);
     case 'c': return origin_valid(value) && take_name(&options->access.cors_origins, value);
     case 'o':
@@ -214,17 +238,18 @@ int server_main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "--what-if") == 0) /* a child of the server itself */
         return what_if_child(argc, argv);
-    const char *token = getenv("TOAST_WORKER_TOKEN"), *streams = environment("TOAST_EVENT_STREAMS", "");
+    const char *secret = getenv("TOAST_WEBHOOK_SECRET");
+    const char *streams = environment("TOAST_EVENT_STREAMS", "");
     struct server_options options = {.log_requests = true,
                                      .resources.grace_ms = GRACE_MS,
                                      .resources.collect_ms = COLLECT_MS,
+                                     .resources.webhooks.secret = secret && *secret ? secret : NULL,
                                      .connections_per_address = SERVER_CONNECTIONS / 2,
                                      .memory_budget = BUDGET,
                                      .redis = environment("TOAST_REDIS", "redis://127.0.0.1:6379"),
                                      .store = environment("TOAST_STORE", "dir:toast-data"),
                                      .listen = environment("TOAST_LISTEN", "127.0.0.1:8080"),
                                      .health_listen = getenv("TOAST_HEALTH_LISTEN"),
-                                     .access.worker_token = token && *token ? token : NULL,
                                      .require_keys = strcmp(environment("TOAST_REQUIRE_KEYS", ""), "1") == 0};
     bool good =
         take_limits(&options.access.limits) && take_streams(&options, *streams ? streams : EVENT_STREAMS);
@@ -239,5 +264,14 @@ int server_main(int argc, char **argv)
         help(stderr);
         return 2;
     }
-    return server_run(&options);
+    char *token;
+    struct error e;
+    if (secret_read("TOAST_WORKER_TOKEN", &token, &e) != ERROR_OK) {
+        fprintf(stderr, "toast-server: %s\n", e.message);
+        return error_code_exit_status(e.code);
+    }
+    options.access.worker_token = token;
+    int status = server_run(&options);
+    free(token);
+    return status;
 }

@@ -12,6 +12,7 @@
 #include "server/resources/what_if.h"
 #include "server/ui/ui.h"
 
+#include "base/confine.h"
 #include "base/file.h"
 #include "base/log.h"
 
@@ -116,13 +117,14 @@ static enum error_code announce(const struct server_options *options, int port, 
 {
     char number[16];
     snprintf(number, sizeof number, "%d", port);
-    log_event("server_started", "listen", options->listen, "port", number, NULL);
+    log_event("server_started", "listen", options->listen, "port", number, "landlock",
+              confine_landlock() ? "yes" : "not in this kernel", NULL);
     return options->ready_file ? file_write(options->ready_file, number, strlen(number), e) : ERROR_OK;
 }
 
 /* The threads beside the HTTP library's. */
 struct helpers {
-    pthread_t keeper, janitor, collector;
+    pthread_t keeper, janitor, collector, webhooks;
 };
 
 static void start_helpers(struct server *server, struct helpers *helpers)
@@ -138,6 +140,7 @@ static void start_helpers(struct server *server, struct helpers *helpers)
     BASE_CHECK(pthread_create(&helpers->keeper, NULL, keep_house, server) == 0);
     BASE_CHECK(pthread_create(&helpers->janitor, NULL, janitor_run, server) == 0);
     BASE_CHECK(pthread_create(&helpers->collector, NULL, collect_run, server) == 0);
+    BASE_CHECK(pthread_create(&helpers->webhooks, NULL, webhook_run, server) == 0);
 }
 
 static void end_helpers(struct server *server, const struct helpers *helpers)
@@ -149,6 +152,7 @@ static void end_helpers(struct server *server, const struct helpers *helpers)
     rates_destroy(server->rates);
     pthread_join(helpers->janitor, NULL);
     pthread_join(helpers->collector, NULL);
+    pthread_join(helpers->webhooks, NULL);
     watch_destroy(server->watch);
     acceptor_destroy(server->resources->acceptor);
     flights_destroy(server->resources->flights);

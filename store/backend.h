@@ -1,5 +1,6 @@
 /* What a back end of the store provides: a table of calls. The front (store.c) checks every digest before it
- * calls, so a back end may put it into a path. Errors as in store.h. Only files of store/ include this. */
+ * calls, so a back end may put it into a path. Errors as in store.h. Only files of
+ * store/ include this, and the simulator's store in memory. */
 #ifndef TOAST_STORE_BACKEND_H
 #define TOAST_STORE_BACKEND_H
 

@@ -39,18 +39,17 @@ static enum hand_event look(struct slot *slot, struct frame *answer)
     struct pollfd polled[] = {{.fd = slot->child.fd, .events = POLLIN},
                               {.fd = slot->child.blobs, .events = POLLIN}};
     int got = poll(polled, 2, WORKER_TICK_MS);
-    bool spoke = got > 0 && polled[0].revents;
-    slot->broken = spoke     ? frame_read(slot->child.fd, answer, NULL) != ERROR_OK
-                   : got > 0 ? lend_answer(&slot->lend, &e) != ERROR_OK
-                             : false;
-    return slot->broken ? HAND_DEATH : spoke ? HAND_ANSWER : HAND_BUSY;
+    if (got <= 0)
+        return HAND_BUSY;
+    bool answered = polled[0].revents != 0;
+    slot->child.broken =
+        (answered ? frame_read(slot->child.fd, answer, NULL) : lend_answer(&slot->lend, &e)) != ERROR_OK;
+    return slot->child.broken ? HAND_DEATH : answered ? HAND_ANSWER : HAND_BUSY;
 }
 
 static struct process_end end(struct slot *slot)
 {
-    bool broken = slot->broken;
-    slot->broken = false;
-    return broken ? process_end_broken(&slot->child) : process_end(&slot->child, true);
+    return process_end(&slot->child, true); /* it may live, and send what is no frame */
 }
 
 const struct worker_hands worker_hands = {now_ms, random_number, ready, send_frame, look, end};

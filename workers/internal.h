@@ -29,6 +29,8 @@ struct process {
     /* guards pid: once a child was waited for, its number may be another process's, not to be killed */
     pthread_mutex_t lock;
     pid_t pid; /* 0: there is none, or it was waited for */
+    bool
+        broken; /* a connection ended, or carried what is no message: a death of its own is waited for a moment */
     struct timespec started;
     int64_t oom_kills; /* host_oom_kills at its start */
     int short_lives;   /* children in a row that ended within a second of their start */
@@ -58,9 +60,6 @@ void process_start(struct process *process, const struct worker_options *worker_
                    const atomic_bool *leaving);
 /* Ends the child (when it has not died by itself) and says how it ended. */
 struct process_end process_end(struct process *process, bool kill_it);
-/* The same of a child whose connection has ended or carries what is no message: waits a moment for its own
- * death, which says more. */
-struct process_end process_end_broken(struct process *process);
 /* Ends the child where there is one; from any thread, beside all of the above. */
 void process_kill(struct process *process);
 /* "signal 11 (Segmentation fault) after 1.20 s of processor time and 35 MiB"; owned */
@@ -121,7 +120,6 @@ struct slot {
     int index;
     struct process child; /* hand.c's */
     void *hand;           /* of another's hands; not used here */
-    bool broken;          /* the connection to the child ended, or brought what is no frame */
     unsigned long tokens;
     struct queue *queue;
     struct store *store; /* what its child sees of it: lend.c */

@@ -4,6 +4,7 @@
 
 #include "base/host.h"
 #include "base/sanitizer.h"
+#include "base/secret.h"
 #include "http/client.h"
 
 #include <getopt.h>
@@ -37,7 +38,8 @@ static void help(FILE *out)
         "  --task-limit    seconds; a task that takes longer is ended and counts as crashed (3600; 0: none)\n"
         "  --nice     their priority                                      (19)\n"
         "  --cache-limit   bytes that TOAST_CACHE may hold                (2000000000)\n\n"
-        "With an http store, TOAST_WORKER_TOKEN is what the server was given, and TOAST_CACHE a folder for "
+        "With an http store, TOAST_WORKER_TOKEN (or the file that TOAST_WORKER_TOKEN_FILE names) is what the "
+        "server\nwas given, and TOAST_CACHE a folder for "
         "what was read.\n"
         "SIGTERM: ends or gives back its tasks within 5 seconds. Any number of workers may come and go.\n\n"
         "example:\n  toast-worker --redis unix:/run/toast/redis.sock --store dir:/var/lib/toast --threads "
@@ -85,9 +87,7 @@ int worker_main(int argc, char **argv, const struct tasks_table *table)
         }
         if (c == 'r') {
             worker_options.redis = optarg;
-            const char *at = strrchr(optarg, '@'),
-                       *user = strncmp(optarg, "redis://", 8) == 0 ? optarg + 8 : NULL;
-            value = at && user && memchr(user, ':', (size_t)(at - user)) ? -1 : 0; /* a password */
+            value = secret_in_address(optarg) ? -1 : 0;
         } else if (c == 's')
             worker_options.store = optarg;
         else if (c == 't')

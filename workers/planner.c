@@ -5,20 +5,24 @@
  *   rollouts   snapshot, index -> delta (also the rounds of the local search: search_task does both)
  *   merge      snapshot, deltas -> next snapshot, plan.json of the best so far
  *   network    snapshot -> what planner cfn found (blob `network`), where the request asks for it
- *   emit       snapshot -> artifacts
+ *   emit       snapshot -> artifacts; the job ends, unless the request names a referee: then the step
+ *              `referee` follows, which is a referee's (queue/library_referee.lua), and emit once more with
+ *              what it said (blob `referee`)
  *
- * A job that starts over (queue/library_restart.lua) has a blob `incumbent`, the plan.json of its best plan
- * so far: it is shown until the search has a better one, and competes where the search is cut short. `emit`
- * of such a job may have neither image nor snapshot: it reads the module and takes the search's beginning.
+ * A job that starts over (queue/library_restart.lua) has a blob `incumbent`, the plan.json of its best
+ * plan so far: it is shown until the search has a better one, and competes where the search is cut short.
+ * `emit` of such a job may have neither image nor snapshot: it reads the module and takes the search's
+ * beginning.
  *
  * A process that works on a job keeps its parsed program, analysis, evaluator and search: a rollouts task
- * then costs the task alone. The job's `stop` field says that the search was ended early (cancel, deadline,
- * seconds). */
+ * then costs the task alone. The job's `stop` field says that the search was ended early (cancel,
+ * deadline, seconds). */
 #include "workers/tasks.h"
 
 #include "api/artifacts.h"
 #include "api/bodies.h"
 #include "api/plan_file.h"
+#include "api/referee.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "ir/read.h"
@@ -289,13 +293,56 @@ static enum error_code open_state(struct context *context, struct search_state *
     return code;
 }
 
+/* what the referee said, or why it said nothing */
+static enum error_code add_referee(const struct context *context, const struct tasks_task *task,
+                                   struct report *report, struct error *e)
+{
+    struct store_view said;
+    struct report_referee *referee = &report->referee;
+    if (!context->request->planning.referee[0])
+        return ERROR_OK;
+    snprintf(referee->name, sizeof referee->name, "%s", context->request->planning.referee);
+    if (!has_blob(task, "b:referee")) {
+        const char *stop = queue_field(task->fields, "stop");
+        snprintf(referee->reason, sizeof referee->reason, "%s",
+                 !has_blob(task, "b:emitted") ? "not yet asked"
+                 : stop[0]                    ? "the job was to end before"
+                                              : "its workers were gone for a minute");
+        return ERROR_OK;
+    }
+    TRY(tasks_blob(task, "referee", &said, e));
+    enum error_code code = api_referee_result(said.bytes, said.size, referee, e);
+    store_view_release(&said);
+    if (code == ERROR_OK)
+        report_referee_rank(report);
+    return code;
+}
+
+/* The artifacts are there; before the job ends the referee judges them. */
+static void ask_referee(struct tasks_result *out)
+{
+    char *mark = mem_strdup("1");
+    tasks_output_add(out, "emitted", "", mark, 1, false);
+    out->finished = false;
+    out->kind = "referee";
+    out->tasks = 1;
+    out->wrap = "emit";
+    out->state = "running";
+}
+
 static enum error_code run_emit(struct context *context, const struct tasks_task *task,
                                 struct tasks_result *out, struct error *e)
 {
     struct api_artifacts artifacts = {0};
     struct planner_outcome outcome;
     struct search_state *state = mem_alloc(sizeof *state);
-    bool whole = queue_field(task->fields, "stop")[0] == 0;
+    const char *stop = queue_field(task->fields, "stop");
+    /* emitted before: the search was at its end then, whatever stops the referee's step now */
+    bool again = has_blob(task, "b:emitted"), whole = stop[0] == 0 || again;
+    struct search_blob snapshot = {0}; /* borrowed */
+    if (context->snapshot_digest[0])
+        snapshot =
+            (struct search_blob){(unsigned char *)(uintptr_t)context->snapshot.bytes, context->snapshot.size};
     enum error_code code =
         queue_field(task->fields, "b:network")[0] ? take_network(context, task, e) : ERROR_OK;
     if (code == ERROR_OK)
@@ -305,23 +352,31 @@ static enum error_code run_emit(struct context *context, const struct tasks_task
          proof = context->request->planning.proof;
     context->request->planning.proof = proof && !late;
     if (code == ERROR_OK)
-        code = planner_job_finish(context->job, state, whole, &outcome, e);
+        code = planner_job_finish(context->job, state, &snapshot, whole, &outcome, e);
     context->request->planning.proof = proof;
     if (code == ERROR_OK && proof && late) {
         snprintf(outcome.report->proof_status, sizeof outcome.report->proof_status, "not_run");
         snprintf(outcome.report->proof_reason, sizeof outcome.report->proof_reason, "deadline");
     }
     if (code == ERROR_OK) {
-        api_artifacts_create(context->request, &outcome, &artifacts);
+        code = add_referee(context, task, outcome.report, e);
+        if (code == ERROR_OK)
+            api_artifacts_create(context->request, &outcome, &artifacts);
         planner_outcome_release(&outcome);
+    }
+    if (code == ERROR_OK) {
         for (uint32_t i = 0; i < artifacts.count; i++) {
             struct api_artifact *artifact = &artifacts.at[i];
             tasks_output_add(out, artifact->name, artifact->media_type, artifact->bytes, artifact->size,
                              true);
             artifact->bytes = NULL;
         }
+        bool judge =
+            context->request->planning.referee[0] && !again && (stop[0] == 0 || strcmp(stop, "seconds") == 0);
         out->finished = true;
-        out->progress = progress(context, "done", state, whole);
+        out->progress = progress(context, judge ? "referee" : "done", state, whole);
+        if (judge)
+            ask_referee(out);
         out->rollouts = state->rollouts;
         out->dropped = state->dropped;
     }

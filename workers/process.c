@@ -127,6 +127,7 @@ void process_start(struct process *process, const struct worker_options *worker_
     pid_t pid = 0;
     pause_before(process, leaving);
     process->fd = process->blobs = -1;
+    process->broken = false;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0 ||
         socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, blobs) != 0) {
         result = errno;
@@ -194,21 +195,13 @@ static bool dies(const struct process *process)
     return false;
 }
 
-struct process_end process_end_broken(struct process *process)
-{
-    bool ours = process->fd >= 0 && !dies(process);
-    struct process_end end = process_end(process, true);
-    if (ours)
-        end.verdict = PROCESS_BROKEN;
-    return end;
-}
-
 struct process_end process_end(struct process *process, bool kill_it)
 {
     struct process_end end = {0};
     struct rusage used = {0};
     if (process->fd < 0)
         return end;
+    bool ours = process->broken && !dies(process);
     if (kill_it)
         process_kill(process);
     close(process->fd);
@@ -221,7 +214,7 @@ struct process_end process_end(struct process *process, bool kill_it)
         ;
     process->pid = 0;
     pthread_mutex_unlock(&process->lock);
-    end.verdict = judge(process, end.status);
+    end.verdict = ours ? PROCESS_BROKEN : judge(process, end.status);
     end.cpu_s = (double)used.ru_utime.tv_sec + (double)used.ru_stime.tv_sec +
                 (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
     end.resident_bytes = (int64_t)used.ru_maxrss * 1024;

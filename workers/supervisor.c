@@ -3,7 +3,9 @@
  * thread waits for SIGTERM; 5 s after it the process is gone, whatever hangs. */
 #include "workers/internal.h"
 
+#include "base/confine.h"
 #include "base/log.h"
+#include "base/secret.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -152,10 +154,14 @@ static enum error_code prepare(struct supervisor *supervisor, struct error *e)
         snprintf(supervisor->host, sizeof supervisor->host, "unknown");
     snprintf(supervisor->name, sizeof supervisor->name, "%.40s:%d:%08x", supervisor->host, (int)getpid(),
              random);
+    char *token;
+    TRY(secret_read("TOAST_WORKER_TOKEN", &token, e));
     struct store_options store = {.cache_folder = getenv("TOAST_CACHE"),
                                   .cache_bytes = supervisor->options->cache_bytes,
-                                  .token = getenv("TOAST_WORKER_TOKEN")};
-    TRY(store_create(supervisor->options->store, &store, &supervisor->store, e));
+                                  .token = token};
+    enum error_code created = store_create(supervisor->options->store, &store, &supervisor->store, e);
+    free(token);
+    TRY(created);
     supervisor->slots = mem_zalloc((size_t)supervisor->options->threads, sizeof *supervisor->slots);
     for (int i = 0; i < supervisor->options->threads; i++) {
         slot_init(&supervisor->slots[i], supervisor, i);
@@ -204,7 +210,8 @@ int worker_run(const struct worker_options *worker_options, const struct tasks_t
     BASE_CHECK(pthread_create(&beater, NULL, run_beat, &supervisor) == 0);
     for (int i = 0; i < worker_options->threads; i++)
         BASE_CHECK(pthread_create(&supervisor.slots[i].thread, NULL, run_slot, &supervisor.slots[i]) == 0);
-    log_event("worker_started", "worker", supervisor.name, "build", table->build, NULL);
+    log_event("worker_started", "worker", supervisor.name, "build", table->build, "landlock",
+              confine_landlock() ? "yes" : "not in this kernel", NULL);
     sigwait(&ends, &got);
     supervisor.stop_ms = supervisor.hands->now_ms(&supervisor);
     atomic_store(&supervisor.stopping, true);

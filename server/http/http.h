@@ -59,7 +59,7 @@ struct exchange {
     atomic_bool offloaded; /* a thread of offload.c has it: its reply is kept for the connection's thread */
     bool handled;          /* its handler has run on such a thread */
     struct MHD_Response *kept; /* owned; what that thread replied */
-    size_t held;               /* bytes of the server's budget (budget.c) */
+    size_t held, share;        /* bytes of the server's budget and of its tenant's part of it (budget.c) */
     bool health;               /* it came to the listener for health */
     void (*again)(struct exchange *x);
     struct errand *errand; /* hooks->begin makes it, hooks->end ends it */
@@ -82,6 +82,8 @@ struct http_hooks {
     bool (*problem)(struct exchange *x, const struct error *e);
 };
 
+enum { BUDGET_TENANTS = 256 };
+
 struct server {
     const struct route_table *routes;
     const struct http_hooks *hooks;
@@ -90,6 +92,7 @@ struct server {
     unsigned connections_per_address;
     size_t budget;      /* bytes that bodies and replies may take in memory, all together */
     atomic_size_t held; /* of these */
+    atomic_size_t held_by[BUDGET_TENANTS]; /* by tenants with keys */
     struct store *store;
     char *spool;                        /* folder of unlinked files */
     struct MHD_Daemon *daemon, *health; /* health: NULL without a listener of its own */

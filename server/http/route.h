@@ -26,7 +26,7 @@ enum access {
     ACCESS_WORKER, /* the holder of the worker token; for others the path does not exist */
 };
 
-enum { ROUTE_PARAMS = 2, ROUTE_PARAM_SIZE = 256 }; /* '*' of a pattern, and bytes of what stands for one */
+enum { ROUTE_PARAMS = 3, ROUTE_PARAM_SIZE = 256 }; /* '*' of a pattern, and bytes of what stands for one */
 
 struct exchange;
 struct route {

@@ -15,6 +15,9 @@ enum error_code modules_begin(struct exchange *exchange, struct error *e);
 /* compare.c */
 void handle_compare(struct exchange *exchange);
 
+/* dead.c */
+void handle_job_requeue(struct exchange *exchange);
+
 /* events.c */
 void handle_job_events(struct exchange *exchange);
 
@@ -35,6 +38,7 @@ void handle_job_delete(struct exchange *exchange);
 void handle_job_plan(struct exchange *exchange);
 void handle_artifact_list(struct exchange *exchange);
 void handle_artifact_get(struct exchange *exchange);
+void handle_alternative_get(struct exchange *exchange);
 
 /* list.c */
 void handle_job_list(struct exchange *exchange);
@@ -57,6 +61,13 @@ void handle_problem_post(struct exchange *exchange);
 void handle_profile_put(struct exchange *exchange);
 void handle_profile_get(struct exchange *exchange);
 void handle_profile_list(struct exchange *exchange);
+
+/* referee.c */
+void handle_referee_claim(struct exchange *exchange);
+void handle_referee_beat(struct exchange *exchange);
+void handle_referee_done(struct exchange *exchange);
+void handle_referee_died(struct exchange *exchange);
+void handle_referee_release(struct exchange *exchange);
 
 /* submit.c */
 void handle_job_post(struct exchange *exchange);

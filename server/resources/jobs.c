@@ -229,22 +229,36 @@ void handle_artifact_list(struct exchange *exchange)
     reply_json(exchange, 200, &text, NULL, 0);
 }
 
-void handle_artifact_get(struct exchange *exchange)
+static void send_artifact(struct exchange *exchange, const char *name)
 {
     struct queue_fields job = {0};
     struct error e;
     struct job_artifact artifact_row;
     char id[QUEUE_ID_SIZE];
     enum error_code code = job_load(exchange, exchange->params[0], id, &job, &e);
-    if (code == ERROR_OK && !job_artifact(&job, exchange->params[1], &artifact_row))
+    if (code == ERROR_OK && !job_artifact(&job, name, &artifact_row))
         code = job_ended(&job) ? error_set(&e, ERROR_NOT_FOUND,
                                            "the job has no such artifact; /v1/jobs/%s/artifacts lists them",
                                            exchange->params[0])
                                : error_set(&e, ERROR_NOT_READY, "the job is %s; artifacts come at its end",
                                            queue_field(&job, "state"));
     if (code == ERROR_OK)
-        reply_blob(exchange, artifact_row.digest, artifact_row.media_type, exchange->params[1]);
+        reply_blob(exchange, artifact_row.digest, artifact_row.media_type,
+                   strchr(name, '/') ? strrchr(name, '/') + 1 : name);
     else
         problem(exchange, code, &e);
     queue_fields_release(&job);
+}
+
+void handle_artifact_get(struct exchange *exchange)
+{
+    send_artifact(exchange, exchange->params[1]);
+}
+
+/* alternatives/2/plan.json: the one kind of name that has a folder */
+void handle_alternative_get(struct exchange *exchange)
+{
+    char name[80];
+    int size = snprintf(name, sizeof name, "alternatives/%s/%s", exchange->params[1], exchange->params[2]);
+    send_artifact(exchange, size < (int)sizeof name ? name : "");
 }

@@ -4,6 +4,7 @@
 
 #include "base/encode.h"
 #include "base/hash.h"
+#include "base/memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,26 +12,15 @@
 
 enum { SEAL = 32 }; /* hex digits: 128 bits */
 
-/* RFC 2104 with SHA-256; the secret has at most 64 bytes */
 static void seal(const char *secret, const char *scope, const char *position, char out[SEAL + 1])
 {
-    unsigned char pad[64];
     uint8_t raw[32];
     char hex[65];
-    size_t n = strlen(secret);
-    for (int outer = 0; outer < 2; outer++) {
-        struct sha256 *sha = sha256_create();
-        for (size_t i = 0; i < sizeof pad; i++)
-            pad[i] = (unsigned char)((i < n ? secret[i] : 0) ^ (outer ? 0x5c : 0x36));
-        sha256_add(sha, pad, sizeof pad);
-        if (outer) {
-            sha256_add(sha, raw, sizeof raw);
-        } else {
-            sha256_add(sha, scope, strlen(scope) + 1);
-            sha256_add(sha, position, strlen(position));
-        }
-        sha256_finish(sha, raw);
-    }
+    struct text text = {0};
+    text_add_n(&text, scope, strlen(scope) + 1);
+    text_add(&text, position);
+    sha256_hmac(secret, strlen(secret), text.at, text.size, raw);
+    text_release(&text);
     sha256_format(raw, hex);
     snprintf(out, SEAL + 1, "%.32s", hex);
 }

@@ -7,6 +7,7 @@
 #include "server/http/http.h"
 #include "server/http/reply.h"
 #include "server/http/request.h"
+#include "server/resources/webhook.h"
 
 enum { JOB_NAME_MAX = 64 };
 
@@ -14,6 +15,7 @@ struct resource_options {
     int event_streams;              /* open here at once, of all tenants; a connection each */
     long long grace_ms, collect_ms; /* blobs: how long nobody needs to refer to one; how often is looked */
     struct queue_times times;       /* how long ended jobs are kept; zeroed: the defaults */
+    struct webhook_options webhooks;
 };
 
 struct resource_state {
@@ -63,6 +65,10 @@ enum error_code job_load(struct exchange *exchange, const char *name, char id[QU
 struct api_request;
 enum error_code profile_resolve(struct exchange *exchange, const struct api_request *request,
                                 const char *json, size_t size, char **out, struct error *e) BASE_CHECKED;
+
+/* ---- referee.c ---- */
+/* ERROR_NO_REFEREE (/referee): no worker of this name was heard of lately */
+enum error_code referee_check(struct exchange *exchange, const char *name, struct error *e) BASE_CHECKED;
 
 /* ---- events.c ---- */
 /* WAIT_BEGUN: the client prefers to wait for the job's end; the exchange is suspended and again(x) answers

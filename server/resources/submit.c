@@ -22,7 +22,8 @@ struct submission {
     /* what goes to the queue: */
     const char *name; /* the id that the client chose, or NULL; borrowed from the exchange */
     char blob[STORE_DIGEST_SIZE], digest[65], seconds[24], priority[8], print[33], id[QUEUE_ID_SIZE];
-    struct queue_pair fields[9];
+    char about[400];
+    struct queue_pair fields[12];
     struct queue_submission to;
     struct queue_accepting accepting;
 };
@@ -75,6 +76,11 @@ static enum error_code take_json(struct exchange *exchange, const char *json, si
         free(bound);
         return code;
     }
+    if (code == ERROR_OK && submission->request->webhook)
+        code =
+            webhook_check(&exchange->server->resources->options->webhooks, submission->request->webhook, e);
+    if (code == ERROR_OK && submission->request->planning.referee[0])
+        code = referee_check(exchange, submission->request->planning.referee, e);
     if (code != ERROR_OK)
         return code;
     if (module)
@@ -113,9 +119,12 @@ static void fingerprint(const struct submission *submission, char out[33])
     uint8_t raw[32];
     char hex[65];
     const char *const parts[] = {submission->module, submission->request->canonical,
-                                 submission->request->labels ? submission->request->labels : ""};
+                                 submission->request->labels ? submission->request->labels : "",
+                                 submission->request->webhook ? submission->request->webhook : ""};
+    size_t count =
+        sizeof parts / sizeof *parts - !submission->request->webhook; /* as before there were any */
     struct sha256 *sha = sha256_create();
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+    for (size_t i = 0; i < count; i++)
         sha256_add(sha, parts[i], strlen(parts[i]) + 1);
     sha256_finish(sha, raw);
     sha256_format(raw, hex);
@@ -172,6 +181,18 @@ static enum error_code judge(const struct submission *submission, const struct t
     return ERROR_OK;
 }
 
+/* "data=8,model=8 h100": what lists show of a request without reading it */
+static void describe(const struct api_request *request, char *out, size_t room)
+{
+    const struct mesh *mesh = &request->planning.mesh;
+    size_t n = 0;
+    for (uint32_t axis = 0; axis < mesh->axis_count && n < room; axis++)
+        n += (size_t)snprintf(out + n, room - n, "%s%.40s=%lld", axis ? "," : "", mesh->axes[axis].name,
+                              (long long)mesh->axes[axis].size);
+    if (n < room)
+        snprintf(out + n, room - n, " %.63s", request->planning.device);
+}
+
 static bool may_be_cached(struct exchange *exchange)
 {
     const char *control = request_header(exchange, "Cache-Control");
@@ -192,6 +213,7 @@ static enum error_code prepare(struct exchange *exchange, struct submission *sub
     api_request_digest(request, submission->module, submission->digest);
     fingerprint(submission, submission->print);
     snprintf(submission->seconds, sizeof submission->seconds, "%lld", (long long)(request->seconds * 1000));
+    describe(request, submission->about, sizeof submission->about);
     snprintf(submission->priority, sizeof submission->priority, "%d", request->priority);
     const struct queue_pair fields[] = {{"priority", submission->priority},
                                         {"request", submission->blob},
@@ -201,6 +223,9 @@ static enum error_code prepare(struct exchange *exchange, struct submission *sub
                                         {"seconds_ms", submission->seconds},
                                         {"on_deadline", request->deadline_fail ? "fail" : "best"},
                                         {"digest_build", api_build()},
+                                        {"referee", request->planning.referee},
+                                        {"webhook", request->webhook ? request->webhook : ""},
+                                        {"about", submission->about},
                                         {"trace", exchange->trace}};
     _Static_assert(sizeof fields == sizeof submission->fields, "all of them");
     memcpy(submission->fields, fields, sizeof fields);

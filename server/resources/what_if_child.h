@@ -39,9 +39,9 @@ struct what_if_end {
     bool oom_killed; /* the host's out-of-memory killer struck meanwhile */
     size_t memory_bytes;
 };
-/* What became of the request, by evidence: ERROR_RESOURCE only where a limit was reached, ERROR_INTERNAL for what
- * the child did to itself, ERROR_HOST and ERROR_UNAVAILABLE (503) for what was done to it. Sets *e, returns its
- * code. */
+/* What became of the request, by evidence: ERROR_RESOURCE only where a limit was reached, ERROR_INTERNAL for
+ * what the child did to itself, ERROR_HOST and ERROR_UNAVAILABLE (503) for what was done to it. Sets *e,
+ * returns its code. */
 enum error_code what_if_judge(const struct what_if_end *end, int seconds, struct error *e);
 
 #endif

@@ -4,7 +4,7 @@
 #include "server/ui/handlers.h"
 #include "server/ui/ui.h"
 
-enum { JOBS_MAX = 200 };
+enum { JOBS_MAX = 200, COMPARED = 8 };
 
 static enum error_code cancel(struct exchange *exchange, const char *id, bool discard, struct error *e)
 {
@@ -38,6 +38,29 @@ static enum error_code act(struct exchange *exchange, const char *action, const 
     return code;
 }
 
+/* two jobs, or up to COMPARED, side by side: a page of its own */
+static void compare(struct exchange *exchange)
+{
+    struct text where = {0}, list = {0};
+    char *id;
+    size_t count = 0;
+    for (; count <= COMPARED && (id = ui_field(exchange, "id", count)); count++) {
+        text_printf(&list, "%s%s", count ? "," : "", id);
+        free(id);
+    }
+    if (count < 2 || count > COMPARED) {
+        ui_redirect(exchange, "/ui/jobs?action=compare");
+    } else {
+        text_add(&where, "/ui/compare");
+        size_t at = where.size;
+        ui_query(&where, "jobs", list.at);
+        where.at[at] = '?';
+        ui_redirect(exchange, where.at);
+    }
+    text_release(&list);
+    text_release(&where);
+}
+
 /* several jobs: those that cannot be are counted, and the others are done */
 void handle_ui_jobs_post(struct exchange *exchange)
 {
@@ -48,6 +71,11 @@ void handle_ui_jobs_post(struct exchange *exchange)
     if (!action) {
         error_set_pointer(&e, ERROR_MALFORMED, "action", "the form says no action");
         ui_problem(exchange, NULL, &e);
+        return;
+    }
+    if (strcmp(action, "compare") == 0) {
+        compare(exchange);
+        free(action);
         return;
     }
     for (size_t i = 0; i < JOBS_MAX && (id = ui_field(exchange, "id", i)); i++) {

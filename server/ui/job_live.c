@@ -2,6 +2,8 @@
  * takes a struct ui_job and writes HTML; none asks Redis or the store by itself. See ui.h. */
 #include "server/ui/ui.h"
 
+#include "planner/request.h"
+
 #include <time.h>
 
 enum { SHOWN_EVENTS = 40, CURVE = 256 };
@@ -298,6 +300,7 @@ void ui_job_artifacts(struct ui_page *page, const struct ui_job *j)
                  {"annotated.mlir", "your module with sdy.sharding"},
                  {"manual.mlir", "explicit collectives, global signature"},
                  {"local.mlir", "explicit collectives, local signature"},
+                 {"trace.json", "every kernel of a step, for Perfetto"},
                  {"proof.json", "original and sharded run, compared"}};
     struct text *text = &page->text;
     struct job_artifact other_job_artifact;
@@ -313,6 +316,18 @@ void ui_job_artifacts(struct ui_page *page, const struct ui_job *j)
                  "<tr><td><a href=\"/v1/jobs/%s/artifacts/%s\">%s</a></td><td class=\"muted\">%s</td><td "
                  "class=\"num\">%s</td></tr>",
                  j->id, known[i].name, known[i].name, known[i].what, bytes);
+    }
+    for (uint32_t k = 1; k <= PLANNER_MAX_ALTERNATIVES; k++) {
+        char name[64];
+        snprintf(name, sizeof name, "alternatives/%u/plan.json", k);
+        if (!job_artifact(&j->fields, name, &other_job_artifact))
+            break;
+        html_format_bytes((double)other_job_artifact.size, bytes);
+        html_add(
+            text,
+            "<tr><td><a href=\"/v1/jobs/%s/artifacts/%s\">alternative %u</a></td><td "
+            "class=\"muted\">another plan, with its modules beside it</td><td class=\"num\">%s</td></tr>",
+            j->id, name, k, bytes);
     }
     text_add(
         text,

@@ -77,6 +77,10 @@ void ui_job_tasks(struct ui_page *page, const struct ui_job *j);
 void ui_job_events(struct ui_page *page, const struct ui_job *j);
 void ui_job_artifacts(struct ui_page *page, const struct ui_job *j);
 
+/* ---- job_step.c: the plan's step on one device; nothing before there is a report ---- */
+void ui_job_lanes(struct ui_page *page, const struct ui_job *j);
+void ui_job_memory(struct ui_page *page, const struct ui_job *j);
+
 /* ---- gantt.c: which worker did which task when ---- */
 void ui_job_gantt(struct ui_page *page, const struct ui_job *j);
 

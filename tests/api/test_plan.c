@@ -32,7 +32,7 @@ static void test_plan_so_far(void **state)
     ASSERT_OK(api_request_parse(request, strlen(request), NULL, false, &api_request, &e), &e);
     ASSERT_OK(planner_job_create(&api_request->planning, &image, &job, &e), &e);
     struct search_state *found = mem_zalloc(1, sizeof *found);
-    ASSERT_OK(search_run(planner_job_search(job), 1, 0, NULL, NULL, found, NULL, &e), &e);
+    ASSERT_OK(search_run(planner_job_search(job), 1, 0, NULL, NULL, found, NULL, NULL, &e), &e);
     assert_true(found->best.count > 0); /* decisions whose worth is told */
     struct api_artifacts end;
     struct planner_outcome outcome;
@@ -41,7 +41,7 @@ static void test_plan_so_far(void **state)
         ASSERT_OK(planner_job_report(job, found, reproducible, &report, &e), &e);
         so_far = api_plan_text(api_request, report);
         report_destroy(report);
-        ASSERT_OK(planner_job_finish(job, found, reproducible, &outcome, &e), &e);
+        ASSERT_OK(planner_job_finish(job, found, NULL, reproducible, &outcome, &e), &e);
         api_artifacts_create(api_request, &outcome, &end);
         planner_outcome_release(&outcome);
         const struct api_artifact *plan = NULL;

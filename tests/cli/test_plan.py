@@ -33,7 +33,7 @@ with tempfile.TemporaryDirectory() as scratch:
         check(status == 0, f'small/t2b with {threads} threads ends with 0, not {status}')
     one, two = contents(f'{scratch}/t1'), contents(f'{scratch}/t2')
     check(set(one) == {'annotated.mlir', 'local.mlir', 'manual.mlir', 'plan.json', 'proof.json', 'report.html', 'report.json',
-                       'report.txt'},
+                       'report.txt', 'trace.json'},
           f'the files are the promised ones: {sorted(one)}')
     for name in one:
         check(one[name] == two.get(name), f'{name} is the same with 1 and 2 threads')
@@ -151,6 +151,12 @@ with tempfile.TemporaryDirectory() as scratch:
             check('deadline of 0.05 s' in run.stderr, f'why: {run.stderr}')
     tight = json.loads(pathlib.Path(f'{scratch}/tight/report.json').read_text())
     check(tight['summary']['fits'] is False and tight['if_nothing_fits']['smallest_budget_bytes'] > 1000000, 'nothing fits is told')
+    parts = tight['if_nothing_fits']['parts']
+    check(sum(parts.values()) > 0.9 * tight['summary']['peak_bytes'] and parts['parameters'] > 0, f'what the peak is made of: {parts}')
+    advice = tight['if_nothing_fits']
+    check(advice['devices'] > 2 and (advice['batch'] is None or advice['batch']['at_most'] < advice['batch']['now']), f'{advice}')
+    text = pathlib.Path(f'{scratch}/tight/report.txt').read_text()
+    check('devices: ' in text and 'batch' in text and 'rematerialisation' in text, 'ways out are named')
     status = plan('small/t2b.mlir', f'{scratch}/pinned', '--mesh', 'data=4', '--device', 'a100-40', '--rollouts', '50', '--pin',
                   '*/embed=data,-')
     pinned = json.loads(pathlib.Path(f'{scratch}/pinned/plan.json').read_text())

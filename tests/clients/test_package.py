@@ -155,7 +155,22 @@ def test_compare_and_tune():
     tuned = plan(planner="auto", rollouts=100).tune(2, repeats=2)
     assert len(tuned.rows) == 2 and tuned.name in str(tuned)
     assert checks.distance(STEP(*ARGS), tuned.best(*checks.host(ARGS))) < 1e-5
-    refused(toast.RequestRefused, "pins", call=lambda: plan(pins={"x": P("data")}).tune(2))
+    assert tuned.plan.jit is not None and tuned.rows[0].name == "this plan"
+    pinned = plan(planner="auto", rollouts=100, pins={"x": P("data")}, alternatives=2)
+    for other in pinned.alternatives:
+        assert other.in_specs[2] == P("data") and other.in_specs != pinned.in_specs, "pins hold in alternatives, something else differs"
+        assert checks.distance(STEP(*ARGS), other.jit()(*checks.host(ARGS))) < 1e-5
+    assert pinned.tune(2, repeats=1).rows[1].name.startswith("alternative 1: ")
+    rows = pinned.report["alternatives"]["plans"]
+    assert [row["plan"] for row in rows] == [other.json["hash"] for other in pinned.alternatives]
+
+
+def test_alternatives_are_saved():
+    found = plan(planner="auto", rollouts=100, alternatives=1)
+    with tempfile.TemporaryDirectory() as folder:
+        again = toast.load(found.save(folder), JITTED, *ARGS)
+        assert [other.json for other in again.alternatives] == [other.json for other in found.alternatives] != []
+        refused(toast.RequestRefused, "alternatives", call=lambda: toast.load(plan().save(pathlib.Path(folder, "bare")), JITTED, *ARGS).tune(2))
 
 
 def test_unreachable_service():
@@ -187,4 +202,5 @@ if __name__ == "__main__":
         test_pins_in_every_spelling, test_pins_of_unused_arguments, test_wrong_pins, test_wrong_requests,
         test_binary_not_found, test_nothing_fits, test_changed_arguments, test_save_and_load,
         test_shardings_for_ones_own_jit, test_arguments_elsewhere_and_a_mesh_of_ones_own,
-        test_abstract_arguments_and_names, test_progress, test_compare_and_tune, test_bytecode_becomes_text, test_unreachable_service))
+        test_abstract_arguments_and_names, test_progress, test_compare_and_tune, test_alternatives_are_saved,
+        test_bytecode_becomes_text, test_unreachable_service))

@@ -11,5 +11,5 @@ import support
 
 PACKAGE = os.path.join(support.SOURCE, "clients", "python")
 with tempfile.TemporaryDirectory() as cache:
-    sys.exit(subprocess.run([support.python_of("models"), "-m", "mypy", "--cache-dir", cache, "--config-file", "pyproject.toml", "src/toast"],
+    sys.exit(subprocess.run([support.python_of("models"), "-m", "mypy", "--cache-dir", cache, "--config-file", "pyproject.toml", "src/toast", "src/toast_profile"],
                             cwd=PACKAGE).returncode)

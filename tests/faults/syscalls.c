@@ -1,15 +1,16 @@
-/* Preloaded into every process of the service by syscalls.py: one in so many of its calls that start a process,
- * map, open, write, sync, rename or send fails with an error number that the kernel may give for it.
+/* Preloaded into every process of the service by syscalls.py: one in so many of its calls that start a
+ * process, map, open, write, sync, rename or send fails with an error number that the kernel may give for it.
  *
- *   FAULT_RATES    "worker=200,child=60": one in 200 calls of a worker, one in 60 of its children; others none
+ *   FAULT_RATES    "worker=200,child=60": one in 200 calls of a worker, in 60 of its children; others none
  *   FAULT_CALLS    "open,fsync": only these (all without it)
  *   FAULT_SEED     begins each process' random numbers, with how many processes there were before it
  *   FAULT_COUNTS   a file of 64-bit numbers, mapped by all: processes begun, then how often each kind's
  *                  calls failed with each error (COUNT below), which syscalls.py reads
  *
- * Children of the service are given no environment: posix_spawn puts these variables there. A process says its
- * kind by its program's name and first argument. Behind a filter of system calls it makes none that the call it
- * stands for does not make (a reader may not even fstat). Static programs would not be reached; there are none. */
+ * Children of the service are given no environment: posix_spawn puts these variables there. A process says
+ * its kind by its program's name and first argument. Behind a filter of system calls it makes none that the
+ * call it stands for does not make (a reader may not even fstat). Static programs would not be reached; there
+ * are none. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -301,8 +302,8 @@ int rename(const char *from, const char *to)
 
 /* ---- connections ---- */
 
-/* A reset ends the connection for both sides. EAGAIN is not given: what waits for the edge that follows it would
- * wait for ever, as no queue was full. */
+/* A reset ends the connection for both sides. EAGAIN is not given: what waits for the edge that follows it
+ * would wait for ever, as no queue was full. */
 static bool send_fails(int fd)
 {
     static const int outside[] = {EINTR, ECONNRESET, ENOMEM, ENOBUFS, 0},

@@ -143,8 +143,12 @@ def test_sandbox():
         assert status(child, "NoNewPrivs") == "1"
         assert secret.encode() not in pathlib.Path(f"/proc/{child}/environ").read_bytes()
         assert sorted(os.listdir(f"/proc/{child}/fd")) == ["0", "1", "2", "3", "4"], os.listdir(f"/proc/{child}/fd")
-        refused = subprocess.run([harness.BIN / "toast-worker", "--redis", "redis://:word@127.0.0.1:1"], capture_output=True)
-        assert refused.returncode == 2 and b"TOAST_REDIS_PASSWORD" in refused.stderr
+        for program in ("toast-worker", "toast-server"):
+            refused = subprocess.run([harness.BIN / program, "--redis", "redis://:word@127.0.0.1:1"], capture_output=True)
+            assert refused.returncode == 2 and b"TOAST_REDIS_PASSWORD" in refused.stderr
+        log = (service.folder / "log").read_text()
+        assert all(f'"{event}"' in line and '"landlock":"' in line for event in ("worker_started", "server_started")
+                   for line in log.split("\n") if f'"{event}"' in line) and log.count('"landlock":"') == 2, log
     finally:
         service.close()
 
@@ -166,6 +170,31 @@ def test_password_file():
             assert workers == "1", workers
             for pid in [worker.pid, *tree.family(worker.pid)]:
                 assert word.encode() not in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
+        finally:
+            service.close()
+
+
+def test_token_file():
+    """the workers' token from a file, at the server and at a worker: blobs go through, no command line or environment has it; a
+    file that is not there is said at once"""
+    word = "t0ken-0f-the-w0rkers"
+    with tempfile.NamedTemporaryFile("w", suffix=".token") as file:
+        file.write(word + "\n")
+        file.flush()
+        service = harness.Service(environment={"TOAST_WORKER_TOKEN_FILE": file.name, "TOAST_CACHE": ""})
+        try:
+            worker = service.start_worker(options=["--store", f"http://127.0.0.1:{service.port}"])
+            job = faults.submit(service, *faults.request(0))
+            assert faults.wait(service, job)["state"] == "succeeded"
+            assert service.request("GET", "/internal/blobs/" + "0" * 64, headers={"Authorization": "Bearer " + word})[0] == 404
+            assert service.request("GET", "/internal/blobs/" + "0" * 64)[0] in (401, 403)
+            for pid in [service.server.pid, worker.pid, *tree.family(worker.pid)]:
+                for name in ("cmdline", "environ"):
+                    assert word.encode() not in pathlib.Path(f"/proc/{pid}/{name}").read_bytes()
+            for program in ("toast-worker", "toast-server"):
+                refused = subprocess.run([harness.BIN / program], capture_output=True,
+                                         env=dict(os.environ, TOAST_WORKER_TOKEN_FILE="/nonexistent"))
+                assert refused.returncode == 2 and b"TOAST_WORKER_TOKEN_FILE" in refused.stderr, refused
         finally:
             service.close()
 
@@ -199,5 +228,6 @@ def reader_is_confined(pid):
 
 
 if __name__ == "__main__":
-    harness.main([test_killed_reader, test_killed_child, test_killed_prices, test_no_descriptors_for_prices, test_sandbox, test_password_file,
+    harness.main([test_killed_reader, test_killed_child, test_killed_prices, test_no_descriptors_for_prices, test_sandbox,
+                  test_password_file, test_token_file,
                   test_private_folders])

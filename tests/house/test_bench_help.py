@@ -11,7 +11,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BIN = pathlib.Path(os.environ.get("TOAST_BIN", ROOT / "build/release/bin"))
 # generate_layers.py and referee_models.py are for whoever has JAX; options are read before JAX is looked for
 programs = [BIN / f"bench_{source.stem}" for source in sorted((ROOT / "bench").glob("*.c"))]
-programs += sorted((ROOT / "bench").glob("*.py")) + [ROOT / "bench/all", ROOT / "bench/referee"]
+programs += sorted((ROOT / "bench").glob("*.py")) + [ROOT / "bench" / name for name in ("all", "referee", "simulate")]
 problems = []
 for program in programs:
     asked = subprocess.run([program, "--help"], capture_output=True, text=True, timeout=20)

@@ -20,7 +20,7 @@ static struct search_state run(const struct search *search, uint32_t threads)
     struct search_state state;
     struct error e;
     bool reproducible = false;
-    ASSERT_OK(search_run(search, threads, 0, NULL, NULL, &state, &reproducible, &e), &e);
+    ASSERT_OK(search_run(search, threads, 0, NULL, NULL, &state, NULL, &reproducible, &e), &e);
     assert_true(reproducible);
     assert_int_equal(state.phase, SEARCH_DONE);
     return state;

@@ -25,7 +25,7 @@ static struct search_state solve(const struct search *search, uint32_t threads)
     struct search_state state;
     struct error e;
     bool reproducible = false;
-    ASSERT_OK(search_run(search, threads, 0, NULL, NULL, &state, &reproducible, &e), &e);
+    ASSERT_OK(search_run(search, threads, 0, NULL, NULL, &state, NULL, &reproducible, &e), &e);
     assert_true(reproducible);
     return state;
 }

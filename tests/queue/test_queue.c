@@ -411,8 +411,9 @@ static void test_deadline_after_seconds(void **state)
     queue_task_release(&rollouts);
 }
 
-/* nobody writes the artifacts in the time after the deadline (a tenth of what the job was given, at least 5 s): the
- * best plan that it has shown is the answer and says so; what seconds or a cancel cut short is bounded, too */
+/* nobody writes the artifacts in the time after the deadline (a tenth of what the job was given, at least 5
+ * s): the best plan that it has shown is the answer and says so; what seconds or a cancel cut short is
+ * bounded, too */
 static void test_deadline_bounds_the_end(void **state)
 {
     struct fixture *fixture = *state;

@@ -29,7 +29,7 @@ def plan(module, out, *arguments):
 
 def check_report(r):
     price = 'step_ps peak_bytes fits cost'
-    members(r, 'format summary baselines collectives proof time memory decisions choices conflicts search bound segments warnings if_nothing_fits '
+    members(r, 'format summary baselines collectives proof time memory decisions choices conflicts whole constraints search bound segments alternatives referee warnings if_nothing_fits '
                'provenance', 'report.json')
     members(r['summary'], price + ' memory_limit_bytes found_by', 'summary')
     check(len(r['baselines']) > 1 and len(r['collectives']) > 0, 'there are baselines and collectives')
@@ -40,9 +40,20 @@ def check_report(r):
         check(len(c['member_bytes']) == c['members'] and sum(c['member_bytes']) == c['bytes'], f'members of a collective: {c}')
     members(r['proof'], 'status reason max_error', 'proof')
     time = r['time']
-    members(time, 'compute_ps matmul_ps communication_ps reshards_ps exposed_ps hidden_ps critical_path_ps collectives', 'time')
+    members(time, 'compute_ps matmul_ps communication_ps reshards_ps exposed_ps hidden_ps critical_path_ps collectives timeline', 'time')
+    lanes = time['timeline']
+    members(lanes, 'step_ps compute communication', 'time.timeline')
+    check(lanes['step_ps'] == r['summary']['step_ps'] and len(lanes['compute']) == len(lanes['communication']) == 240, f'spans: {lanes["step_ps"]}')
+    for lane, total in (('compute', time['compute_ps']), ('communication', time['communication_ps'])):
+        busy = sum(lanes[lane]) / 240 / 1000 * lanes['step_ps']
+        check(max(lanes[lane]) <= 1000 and abs(busy - total) <= 0.02 * lanes['step_ps'] + 0.05 * total, f'{lane}: {busy} of {total}')
     kinds = time['collectives']
     members(kinds, 'all_gather all_reduce reduce_scatter all_to_all collective_permute', 'time.collectives')
+    members(r['constraints'], 'count candidates moved_bytes', 'constraints')
+    moved = r['constraints']['moved_bytes']
+    members(moved, 'plan specs constraints annotated', 'moved_bytes')
+    check(moved['constraints'] <= 1.02 * max(moved['plan'], moved['annotated']), f'the list is as good as the annotated module: {moved}')
+    check(r['constraints']['count'] > 0 or moved['specs'] == moved['constraints'], f'no constraints, no difference: {moved}')
     check(time['reshards_ps'] == kinds['all_gather'] + kinds['all_to_all'] + kinds['collective_permute'], f'reshards: {time}')
     for kind, ps in kinds.items():
         check(ps == sum(c['time_ps'] for c in r['collectives'] if c['kind'] == kind), f'time of {kind}')
@@ -54,6 +65,13 @@ def check_report(r):
         members(d, 'decision worth_ps', 'decision')
     for c in r['choices']:
         members(c, 'choice worth_ps factors of', 'choice')
+    for w in r['whole']:
+        members(w, 'dimension size memory time reason sizes op location best_try', 'whole')
+        check(0 <= w['memory'] <= 1 and 0 <= w['time'] <= 1 and max(w['memory'], w['time']) > 0.01, f'parts: {w}')
+        check((w['reason'] == 'does_not_divide') == (w['sizes'] is not None), f'sizes: {w}')
+        check(w['best_try'] is not None or w['reason'] not in ('no_gain', 'conflict_lost'), f'a try is priced: {w}')
+        if w['best_try']:
+            members(w['best_try'], 'decision first step_ps peak_bytes', 'best try')
     for c in r['conflicts']:
         members(c, 'group bit sets conflicts side' + (' decision other_side' if c['side'] is not None else ''), 'conflict')
     search = r['search']
@@ -65,8 +83,8 @@ def check_report(r):
 
 
 def check_plan(p):
-    members(p, 'format mesh module arguments results pins decisions factors walk machine memory_limit_bytes hash found_by reproducible '
-               'build', 'plan.json')
+    members(p, 'format mesh module arguments results pins decisions factors walk constraints machine memory_limit_bytes hash found_by '
+               'reproducible build', 'plan.json')
     sharding = 'index name type dims partition_spec bytes_per_device'
     for a in p['arguments']:
         members(a, sharding + ' role', 'argument')
@@ -75,6 +93,10 @@ def check_plan(p):
     for d in p['decisions']:
         members(d, 'group axis bits scope at worth_ps', 'decision of plan.json')
         check(d['at'] == 'last' and d['scope'] in ('all', 'update', 'regather'), d)
+    for c in p['constraints']:
+        members(c, 'op location result occurrence alike type dims partition_spec arguments uses', 'constraint')
+        check(c['occurrence'] < c['alike'] or c['op'] in ('argument', 'loop value'), f'occurrence: {c}')
+        check(c['arguments'], f'what a constrained value is made of is named: {c}')
     members(p['walk'], 'combine_bytes axis_order regather defer_partials', 'walk')
     members(p['walk']['regather'], 'all arguments', 'walk.regather')
     check(p['walk']['combine_bytes'] == 32 << 20, f'collectives are combined up to {p["walk"]["combine_bytes"]} bytes')
@@ -85,6 +107,18 @@ with tempfile.TemporaryDirectory() as scratch:
     check_report(report)
     check_plan(written)
     check(written['walk']['regather'] == {'all': False, 'arguments': []}, f'nothing is gathered again: {written["walk"]}')
+
+    # a mesh that divides nothing: said of every dimension, the batch first, with the sizes that it would divide
+    report, _ = plan('t2b.mlir', f'{scratch}/thirds', '--mesh', 'data=3', '--planner', 'baselines')
+    check_report(report)
+    batch = [w for w in report['whole'] if w['dimension'] == 'batch']
+    check(batch and batch[0]['reason'] == 'does_not_divide' and '6, 9' in batch[0]['sizes'], f'a batch of 8 over 3: {batch}')
+    check(any('the batch' in w and '6, 9' in w for w in report['warnings']), f'a warning for it: {report["warnings"]}')
+
+    # one axis: what it splits takes it from the others, and a vocabulary that loses says to whom and for how much
+    report, _ = plan('t2b.mlir', f'{scratch}/one', '--mesh', 'data=8', '--planner', 'baselines')
+    whole = {w['dimension']: w for w in report['whole']}
+    check(any(w['best_try'] and w['best_try']['step_ps'] > report['summary']['step_ps'] for w in whole.values()), f'tries cost more: {whole}')
 
     # memory that binds: decisions of scope regather say which weights are gathered again, over which axes
     report, written = plan('gpt.mlir', f'{scratch}/gpt', '--mesh', 'data=8', '--memory-limit', '1060000')

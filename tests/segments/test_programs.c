@@ -1,6 +1,6 @@
 /* timeout: 240 */
 /* Programs of segments: as many as CFP's equation 7 says, the same at any depth, each proved equal to the
- * segment that it stands for. */
+ * segment that it stands for; tables made of their times, and times that do not fit refused by name. */
 #include "support.h"
 
 #include "planner/proof.h"
@@ -90,8 +90,81 @@ static void proved(void **state)
     close_programs(&subject, &programs);
 }
 
+/* ---- tables from times ---- */
+
+static int by_digest(const void *a, const void *b)
+{
+    return strcmp(((const struct segments_timing *)a)->digest, ((const struct segments_timing *)b)->digest);
+}
+
+/* a time for every program, from its digest; owned */
+static struct segments_timing *made_up(struct segments_programs *programs, struct segments_timings *out)
+{
+    struct error e = {0};
+    struct segments_timing *at = mem_zalloc(programs->count, sizeof *at);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < programs->count; i++) {
+        struct text text = {0};
+        ASSERT_OK(segments_program_write(programs, i, &text, at[i].digest, &e), &e);
+        text_release(&text);
+        at[i].time_ps = 1000000 + at[i].digest[0] * 1000 + at[i].digest[1];
+        at[i].peak_bytes = 1000 + at[i].digest[2];
+    }
+    qsort(at, programs->count, sizeof *at, by_digest);
+    for (uint32_t i = 0; i < programs->count; i++)
+        if (!count || strcmp(at[count - 1].digest, at[i].digest) != 0)
+            at[count++] = at[i];
+    *out = (struct segments_timings){at, count, 4};
+    return at;
+}
+
+static void refused(const struct evaluator *evaluator, const struct segments_timings *timings,
+                    const char *pointer, const char *words)
+{
+    struct segments_budget budget = {.seed = 1, .threads = 1, .timings = timings};
+    struct segments_answer answer;
+    struct error e = {0};
+    assert_int_equal(segments_solve(evaluator, &budget, &answer, &e), ERROR_INVALID_REQUEST);
+    assert_string_equal(e.pointer, pointer);
+    if (!strstr(e.message, words))
+        fail_msg("'%s' is not in: %s", words, e.message);
+    segments_answer_release(&answer);
+}
+
+static void measured(void **state)
+{
+    struct subject subject;
+    struct segments_programs programs;
+    struct segments_timings timings;
+    struct segments_answer answer;
+    struct error e = {0};
+    open_programs(&subject, "segments/gpt_6.mlir.gz", "data=4", &programs);
+    ASSERT_OK(subject_device(&subject, "a100-40", 0, &e), &e);
+    struct segments_timing *at = made_up(&programs, &timings);
+    struct segments_budget budget = {.seed = 1, .threads = 1, .timings = &timings};
+    ASSERT_OK(segments_solve(subject.evaluator, &budget, &answer, &e), &e);
+    assert_int_equal(answer.measured, programs.count);
+    assert_true(answer.proved);
+    assert_true(answer.composed_ps > 8 * 1000000); /* eight segments */
+    assert_true(answer.composed_ps < 30 * 1200000);
+    segments_answer_release(&answer);
+    timings.devices = 8;
+    refused(subject.evaluator, &timings, "/device/profile/devices", "ran on 8 devices, the mesh has 4");
+    timings.devices = 0;
+    refused(subject.evaluator, &timings, "/device/profile/devices", "does not say");
+    timings.devices = 4;
+    timings.count--;
+    refused(subject.evaluator, &timings, "/device/profile/segments", at[timings.count].digest);
+    for (uint32_t i = 0; i <= timings.count; i++)
+        at[i].digest[0] = 'x';
+    refused(subject.evaluator, &timings, "/device/profile/segments", "none of the module's 204 programs");
+    free(at);
+    close_programs(&subject, &programs);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(equation_7), cmocka_unit_test(proved)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(equation_7), cmocka_unit_test(proved),
+                                       cmocka_unit_test(measured)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -261,10 +261,50 @@ static void membership(void **state)
     check_membership("segments/llama_6.mlir.gz");
 }
 
+/* Nothing takes time but bytes over links (CFP's section 2.2, Alpa's way): of the experts that split the
+ * batch or the weights none moves less than the best configuration that all layers take alike. */
+static void check_volume(const char *name)
+{
+    struct subject subject;
+    struct segments *segments;
+    struct price price, expert;
+    struct error e = {0};
+    int64_t least = INT64_MAX;
+    open_model(&subject, name);
+    ASSERT_OK(subject_mesh(&subject, "model=4", &e), &e);
+    struct cost_device device = *cost_device_find("a100-40");
+    device.launch_ps = device.host_latency_ps = 0;
+    ASSERT_OK(cost_machine_create_device(&subject.mesh, &device, 0, &subject.machine, &e), &e);
+    ASSERT_OK(subject_evaluator(&subject, &e), &e);
+    segments_create(subject.nda, 4, SEGMENTS_MOST_CONFIGURATIONS, &segments);
+    for (uint32_t number = 0; number < 81; number++) {
+        static const enum segments_side of[] = {SEGMENTS_ROWS, SEGMENTS_COLUMNS, SEGMENTS_CONTRACTED};
+        enum segments_side sides[6] = {SEGMENTS_ROWS,      of[number / 27], of[number / 9 % 3],
+                                       of[number / 3 % 3], of[number % 3],  SEGMENTS_ROWS};
+        price_sides(&subject, segments, sides, &price);
+        least = price.communication_ps < least ? price.communication_ps : least;
+    }
+    price_expert(&subject, "batch:model", &expert);
+    assert_true(least <= expert.communication_ps);
+    price_expert(&subject, "megatron:model", &expert);
+    print_message("%s: least volume %.3f ms, megatron's %.3f ms\n", name, (double)least / 1e9,
+                  (double)expert.communication_ps / 1e9);
+    assert_true(least <= expert.communication_ps);
+    segments_destroy(segments);
+    subject_close(&subject);
+}
+
+static void volume_optimal(void **state)
+{
+    check_volume("segments/bert_6.mlir.gz");
+    check_volume("segments/gpt_6.mlir.gz");
+    check_volume("segments/llama_6.mlir.gz");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(transformers), cmocka_unit_test(experts),
-                                       cmocka_unit_test(figure_6), cmocka_unit_test(every_module),
-                                       cmocka_unit_test(membership)};
+                                       cmocka_unit_test(figure_6),     cmocka_unit_test(every_module),
+                                       cmocka_unit_test(membership),   cmocka_unit_test(volume_optimal)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

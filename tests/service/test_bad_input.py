@@ -655,7 +655,7 @@ MODULES = [
     ("unknown dialect", HEAD + "%0 = vector.load %a : tensor<4xf32>\n" + TAIL, None, 2),
     ("dynamic shape", "func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> {\n%0 = stablehlo.negate %a : tensor<?xf32>\n"
      "return %0 : tensor<?xf32>\n}\n", "unsupported_module", 1),
-    ("no main", "func.func @other() { return }\n", "unsupported_module", 1),
+    ("no main", "func.func private @other() { return }\n", "unsupported_module", 1),
     ("shapes that do not fit", HEAD + "%0 = stablehlo.transpose %a, dims = [1, 0] : (tensor<4xf32>) -> tensor<4xf32>\n" + TAIL,
      "invalid_module", 2),
 ]

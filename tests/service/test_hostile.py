@@ -109,6 +109,43 @@ def test_memory_budget():
         service.close()
 
 
+def test_memory_of_a_tenant():
+    """a tenant's requests take half of the budget at most: then it is told to come again, and another is served"""
+    service = harness.Service(server_options=["--memory-budget", str(16 << 20), "--require-keys"])
+    add = [harness.BIN / "toast", "keys", "add", "--role", "submit", "--redis", service.redis_address, "--tenant"]
+    keys = {name: subprocess.run([*add, name], capture_output=True, text=True, check=True).stdout.strip() for name in "ab"}
+    sockets, body = [], b'{"mesh":' + b" " * 900000
+
+    def post(tenant):
+        return service.request("POST", "/v1/jobs", body + b"}", {"Content-Type": "application/json", "Authorization": "Bearer " + keys[tenant]})
+
+    try:
+        until = harness.deadline(10)
+        while post("a")[0] == 401:   # the server reads the keys again within a second
+            assert time.monotonic() < until
+            time.sleep(0.1)
+        for _ in range(4):   # each takes twice what has come
+            s = connect(service.port)
+            sockets.append(s)
+            s.sendall(b"POST /v1/jobs HTTP/1.1\r\n" + H + b"Content-Type: application/json\r\nContent-Length: 1000000\r\n"
+                      b"Authorization: Bearer " + keys["a"].encode() + b"\r\n\r\n" + body)
+        time.sleep(0.5)
+        status, headers, data = post("a")
+        assert (status, json.loads(data)["code"], "retry-after" in headers) == (503, "unavailable", True), (status, data)
+        assert "your requests" in json.loads(data)["detail"], data
+        assert post("b")[0] == 400   # its JSON is looked at
+        for s in sockets:
+            s.close()
+        until = harness.deadline(10)
+        while post("a")[0] == 503:
+            assert time.monotonic() < until, "what the share gave does not come back"
+            time.sleep(0.1)
+    finally:
+        for s in sockets:
+            s.close()
+        service.close()
+
+
 def test_slow_readers():
     """who does not read its reply, or a byte a second, is cut off within half a minute; who reads slowly but steadily is not"""
     service = harness.Service()
@@ -291,5 +328,5 @@ def test_full_disk():
 
 
 if __name__ == "__main__":
-    harness.main([test_bodies_without_a_key, test_memory_budget, test_slow_readers, test_health_listener, test_connections_per_address,
+    harness.main([test_bodies_without_a_key, test_memory_budget, test_memory_of_a_tenant, test_slow_readers, test_health_listener, test_connections_per_address,
                   test_large_uploads, test_full_disk])

@@ -196,6 +196,29 @@ def test_retry_of_the_dead():
         service.close()
 
 
+def test_requeue_of_all_dead():
+    """POST /v1/jobs:requeue starts every dead letter of the tenant again, and says which"""
+    service = harness.Service()
+    try:
+        assert service.json("POST", "/v1/jobs:requeue") == (200, {"requeued": [], "more": False})
+        jobs = []
+        for i in range(3):
+            jobs.append(submit(service, dict(SMALL, seed=100 + i))[1]["id"])
+            kill_thrice(service, jobs[-1])
+        assert service.json("POST", "/v1/jobs:requeue?state=failed")[1]["requeued"] == []
+        status, body = service.json("POST", "/v1/jobs:requeue?limit=1")
+        assert status == 200 and len(body["requeued"]) == 1 and body["more"] is True, body
+        rest = service.json("POST", "/v1/jobs:requeue")[1]
+        assert sorted(body["requeued"] + rest["requeued"]) == sorted(jobs) and rest["more"] is False, rest
+        assert all(service.json("GET", f"/v1/jobs/{job}")[1]["state"] == "queued" for job in jobs)
+        assert service.json("POST", "/v1/jobs:requeue")[1]["requeued"] == []
+        for wrong in ("state=queued", "limit=0", "limit=101", "limit=x", "all=1"):
+            assert service.json("POST", "/v1/jobs:requeue?" + wrong)[0] == 400, wrong
+        fsck(service)
+    finally:
+        service.close()
+
+
 # ---- cancel ----
 
 BIG = {"mesh": {"axes": [{"name": "data", "size": 2}, {"name": "model", "size": 2}]}, "device": "a100-40", "planner": "cfn",
@@ -253,4 +276,4 @@ def test_cancel_in_every_stage():
 
 
 if __name__ == "__main__":
-    harness.main([test_keys_of_ended_jobs, test_key_across_restarts, test_retry_of_the_dead, test_cancel_in_every_stage])
+    harness.main([test_keys_of_ended_jobs, test_key_across_restarts, test_retry_of_the_dead, test_requeue_of_all_dead, test_cancel_in_every_stage])

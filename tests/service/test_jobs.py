@@ -228,7 +228,7 @@ def test_bad_modules():
         "nested types": "module { func.func public @main(%a: " + "tuple<" * 100000 + ">" * 100000 + ") { return } }",
         "nested regions": "module { func.func public @main() { " + '"x.y"() ({ ' * 100000 + "}) : () -> () " * 100000 + "} }",
         "10 MB identifier": "module @" + "a" * 10_000_000 + " { func.func public @main() { return } }",
-        "no main": "module { func.func public @other() { return } }",
+        "no main": "module { func.func private @other() { return } }",
     }
     service = harness.Service(workers=1)
     try:
@@ -386,7 +386,7 @@ def test_progress():
             assert planner != "cfn" or last[0]["progress"]["best"]["found_by"] == best["found_by"], last
         # what it had while it ran is not what it was asked for
         assert service.wait(less)["state"] == "succeeded"
-        assert set(artifacts(service, less)) == {"report.json", "report.txt", "report.html"}, artifacts(service, less).keys()
+        assert set(artifacts(service, less)) == {"report.json", "report.txt", "report.html", "trace.json"}, artifacts(service, less).keys()
         status, body = service.json("GET", f"/v1/jobs/{less}/plan")
         assert (status, body["code"]) == (404, "no_plan_yet") and "outputs" in body["detail"], body
         # what is left is said while it runs

@@ -57,6 +57,21 @@ def test_prices():
         got = price(service, {"plan": edited})
         assert got["price"]["step_ps"] - report["summary"]["step_ps"] == plan["decisions"][0]["worth_ps"], (got["price"], plan)
         assert got["plan_hash"] != plan["hash"]
+        # edited dims are no edit of the plan: refused by name, with the hash and without
+        wrong = json.loads(json.dumps(plan))
+        place = next(i for i, a in enumerate(wrong["arguments"]) if any(a["dims"]))
+        wrong["arguments"][place]["dims"] = [[] for _ in wrong["arguments"][place]["dims"]]
+        for gone in ((), ("hash",)):
+            wrong = {k: v for k, v in wrong.items() if k not in gone}
+            status, problem = service.json("POST", "/v1/price", {"plan": wrong})
+            assert status == 422 and problem["code"] == "invalid_plan" and pointer(problem) == f"/plan/arguments/{place}/dims", problem
+        wrong = json.loads(json.dumps(plan))
+        for result in wrong["results"]:
+            result.pop("partition_spec")
+        edited = next(r for r in wrong["results"] if any(r["dims"]))
+        edited["dims"] = [[] for _ in edited["dims"]]
+        status, problem = service.json("POST", "/v1/price", {"plan": wrong})
+        assert status == 422 and pointer(problem).endswith(f"/results/{edited['index']}/dims"), problem
         # nothing said is unsharded; another device and limit are the request's to say
         alone = price(service, dict(REQUEST, module=job["module"]))
         assert alone["price"]["step_ps"] == alone["price"]["unsharded_step_ps"] and alone["plan"]["decisions"] == []
@@ -80,6 +95,15 @@ def test_prices():
         assert [a["dims"] for a in kept["arguments"] + kept["results"]] == [a["dims"] for a in plan["arguments"] + plan["results"]]
         assert len(kept["pins"]) == len(plan["arguments"]) + len(plan["results"])
         assert price(service, {"plan": kept})["plan_hash"] == kept["hash"]
+        found = service.json("GET", f"/v1/jobs/{again['id']}/artifacts/report.json")[1]["summary"]
+        assert found["step_ps"] <= report["summary"]["step_ps"], (found, report["summary"])
+        # completed by propagation: the same plan, unless propagation alone is better
+        status, same = service.json("POST", "/v1/jobs", {**fixed, "planner": "propagate"})
+        assert status == 202 and service.wait(same["id"])["state"] == "succeeded", same
+        got = service.json("GET", f"/v1/jobs/{same['id']}/plan")[1]
+        assert got["hash"] == plan["hash"] or got["found_by"] != "constraints_from_plan", (got["hash"], plan["hash"], got["found_by"])
+        got = service.json("GET", f"/v1/jobs/{same['id']}/artifacts/report.json")[1]["summary"]
+        assert got["step_ps"] <= report["summary"]["step_ps"] and got["peak_bytes"] <= max(report["summary"]["peak_bytes"], got["memory_limit_bytes"])
         fixed["constraints_from_plan"] = dict(plan, arguments=[1])
         status, problem = service.json("POST", "/v1/jobs", fixed)
         assert status == 422 and pointer(problem) == "/constraints_from_plan/arguments/0", problem

@@ -39,6 +39,14 @@ class Guarded(harness.Service):
         self.redis_options += ["--port", str(self.redis_port), "--bind", "127.0.0.1", "--aclfile", str(self.folder / "users.acl")]
         super().start_redis()   # asks for PING without a password
 
+    def start_server(self):
+        """which takes no password on its command line either"""
+        whole, plain = self.redis_address, self.environment
+        self.redis_address = f"redis://toast-server@127.0.0.1:{self.redis_port}"
+        self.environment = dict(plain, TOAST_REDIS_PASSWORD=PASSWORDS["SERVER"])
+        super().start_server()
+        self.redis_address, self.environment = whole, plain
+
     def address(self, role):
         return f"redis://toast-{role}:{PASSWORDS[role.upper()]}@127.0.0.1:{self.redis_port}"
 

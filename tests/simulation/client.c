@@ -185,7 +185,7 @@ static void look(struct world *world, struct job *job)
     struct queue_fields fields;
     struct error e;
     enum error_code code = queue_job(world->client, job->id, &fields, &e);
-    if (code == ERROR_NOT_FOUND && job->seen.present)
+    if (code == ERROR_NOT_FOUND && job->seen.present && !world->lost)
         blame(world, "%s is there and is not found", job->id);
     if (code != ERROR_OK)
         return;
@@ -208,15 +208,18 @@ void client_act(struct world *world)
         submit(world, job);
     } else {
         struct job *job = &world->jobs[choose(choices, (uint32_t)world->job_count)];
+        bool over = strcmp(job->seen.state, "failed") == 0 || strcmp(job->seen.state, "dead") == 0;
         bool repeatable = job->key[0] || job->name[0]; /* else it would make another job */
         if (repeatable && (wish == 12 || !job->acknowledged))
             submit(world, job);
         else if (wish == 11)
             cancel(world, job);
-        else if (wish >= 9)
+        else if (wish >= 9 || (over && choose(choices, 2)))
             retry(world, job);
         else if (wish == 8 && choose(choices, 3) == 2)
             delete (world, job);
+        else if (wish == 7 && choose(choices, 2))
+            judge_audit(world);
         else if (wish >= 5)
             follow(world, job);
         else
@@ -233,12 +236,12 @@ static void janitor(struct world *world, struct server *server)
                                       .keep_ms = world->quick ? 400000 : 0};
     struct error e;
     size_t done;
-    enum error_code code = server->set ? ERROR_OK : queue_settings(server->queue, &times, &e);
+    enum error_code code = server->set ? ERROR_OK : queue_settings(server->janitor, &times, &e);
     server->set = code == ERROR_OK;
     if (code == ERROR_OK)
-        code = archive_due(world->store, server->queue, 10, &done, &e);
+        code = archive_due(world->store, server->janitor, 10, &done, &e);
     if (server->set && code != ERROR_UNAVAILABLE)
-        code = queue_tidy(server->queue, &e);
+        code = queue_tidy(server->janitor, &e);
     if (code != ERROR_OK && code != ERROR_UNAVAILABLE)
         blame(world, "the janitor fails: %s", e.message);
 }
@@ -250,7 +253,7 @@ void server_act(struct world *world, struct server *server, bool janitors)
         janitor(world, server);
         server->janitor_ms = world->mono_ms + (world->quick ? QUICK_MS : JANITOR_MS);
     } else {
-        enum error_code code = queue_reap(server->queue, &e);
+        enum error_code code = queue_reap(server->house, &e);
         if (code != ERROR_OK && code != ERROR_UNAVAILABLE)
             blame(world, "nobody reaps: %s", e.message);
         /* each second, as a rule; a gap of three would be taken for an outage and prolong every lease */

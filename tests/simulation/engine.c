@@ -1,4 +1,4 @@
-/* See engine.h. Lanes are contexts of ucontext.h; only the hub waits for Redis. */
+/* See engine.h. Lanes are contexts of ucontext(3); only the hub waits for Redis. */
 #include "engine.h"
 
 #include "base/memory.h"

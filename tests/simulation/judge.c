@@ -1,7 +1,7 @@
 /* See world.h. What must hold of a simulated world, looked at around every call that reaches Redis: what the
  * call may do to the job that it names, and what clients would see of every job after it. And the weather. */
 #include "engine.h"
-#include "world.h"
+#include "look.h"
 
 #include "queue/audit.h"
 
@@ -21,6 +21,7 @@ static enum wire_fault weather(void *user, const struct wire_call *call)
                                             WIRE_LATE};
     enum { FAIR = 40, ALL = FAIR + sizeof often / sizeof *often };
     struct world *world = user;
+    world_interrupt(world);
     if (world->mono_ms < world->away_ms)
         return WIRE_REQUEST_LOST;
     uint32_t number = choose(&world->choices, ALL);
@@ -28,140 +29,6 @@ static enum wire_fault weather(void *user, const struct wire_call *call)
     if (fault)
         tell(world, "  %s(%s): %s", call->name, wire_argument(call, 0), names[fault]);
     return fault;
-}
-
-/* ---- looks ---- */
-
-/* functions whose first arguments are a task and the token that holds it */
-static bool of_task(const char *name)
-{
-    static const char *const names[] = {"task_done", "epoch_commit", "finish", "release", "died", "reset"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(name, names[i]) == 0)
-            return true;
-    return false;
-}
-
-static bool changes_no_job(const char *name)
-{
-    static const char *const names[] = {"beat", "assist", "due", "settings", "hello", "list", "stream_open"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(name, names[i]) == 0)
-            return true;
-    return strncmp(name, "audit", 5) == 0;
-}
-
-static const char *member_of(const struct wire_call *call)
-{
-    return of_task(call->name)               ? wire_argument(call, 0)
-           : strcmp(call->name, "beat") == 0 ? wire_argument(call, 4)
-                                             : "";
-}
-
-static int before(void *user, const struct wire_call *call, struct wire_look *looks)
-{
-    char id[QUEUE_ID_SIZE], epoch[16], index[16];
-    const char *member = member_of(call);
-    if (sscanf(member, "%28[^/]/%*[^/]/%15[0-9]/%15[0-9]", id, epoch, index) != 3)
-        return 0;
-    struct wire_look *look = &looks[0];
-    look->argc = 4;
-    snprintf(look->text[0], sizeof look->text[0], "{t}:k:%s:%s", id, epoch);
-    snprintf(look->text[1], sizeof look->text[1], "o:%s", index);
-    snprintf(look->text[2], sizeof look->text[2], "x:%s", index);
-    look->argv[0] = "HMGET";
-    for (int i = 0; i < 3; i++)
-        look->argv[i + 1] = look->text[i];
-    return 1;
-}
-
-static bool terminal(const char *state)
-{
-    static const char *const states[] = {"succeeded", "failed", "expired", "cancelled", "dead"};
-    for (size_t i = 0; i < sizeof states / sizeof *states; i++)
-        if (strcmp(state, states[i]) == 0)
-            return true;
-    return false;
-}
-
-enum { STATE, STOP, RETRIED, VERSION, ATTEMPT, FENCE, EPOCH, DONE, TASKS, KIND, ERROR, ARTIFACT, FIELDS };
-
-static int after(void *user, const struct wire_call *call, struct wire_look *looks)
-{
-    static const char *const fields[] = {"state", "stop", "retried", "ver",  "attempt", "fence",
-                                         "epoch", "done", "tasks",   "kind", "error"};
-    struct world *world = user;
-    int count = 0;
-    if (changes_no_job(call->name))
-        return 0;
-    for (int i = 0; i < world->job_count; i++) {
-        struct job *job = &world->jobs[i];
-        struct wire_look *look = &looks[count++];
-        look->argc = 0;
-        snprintf(look->text[0], sizeof look->text[0], "{t}:j:%s", job->id);
-        snprintf(look->text[1], sizeof look->text[1], "a:%s", work_artifact(&job->shape));
-        look->argv[look->argc++] = "HMGET";
-        look->argv[look->argc++] = look->text[0];
-        for (size_t k = 0; k < sizeof fields / sizeof *fields; k++)
-            look->argv[look->argc++] = fields[k];
-        look->argv[look->argc++] = look->text[1];
-        look = &looks[count++];
-        look->argc = 0;
-        if (job->seen.present && !terminal(job->seen.state))
-            continue; /* it cannot be in the archive */
-        look->argc = 5;
-        snprintf(look->text[0], sizeof look->text[0], "{t}:o:%s", job->id);
-        look->argv[0] = "HMGET";
-        look->argv[1] = look->text[0];
-        look->argv[2] = "state";
-        look->argv[3] = "ver";
-        look->argv[4] = "blob";
-    }
-    return count;
-}
-
-static const char *text_of(const redisReply *reply, size_t i)
-{
-    return reply->type == REDIS_REPLY_ARRAY && i < reply->elements && reply->element[i]->str
-               ? reply->element[i]->str
-               : "";
-}
-
-static long long number_of(const redisReply *reply, size_t i)
-{
-    return strtoll(text_of(reply, i), NULL, 10);
-}
-
-static void read_job(const redisReply *hash, const redisReply *entry, const struct job_seen *last,
-                     struct job_seen *out)
-{
-    *out = (struct job_seen){0};
-    if (text_of(hash, STATE)[0]) {
-        out->present = true;
-        snprintf(out->state, sizeof out->state, "%s", text_of(hash, STATE));
-        snprintf(out->stop, sizeof out->stop, "%s", text_of(hash, STOP));
-        snprintf(out->retried, sizeof out->retried, "%s", text_of(hash, RETRIED));
-        snprintf(out->kind, sizeof out->kind, "%s", text_of(hash, KIND));
-        snprintf(out->error, sizeof out->error, "%s", text_of(hash, ERROR));
-        snprintf(out->artifact, sizeof out->artifact, "%s", text_of(hash, ARTIFACT));
-        out->version = number_of(hash, VERSION);
-        out->attempt = number_of(hash, ATTEMPT);
-        out->fence = number_of(hash, FENCE);
-        out->epoch = number_of(hash, EPOCH);
-        out->done = number_of(hash, DONE);
-        out->tasks = number_of(hash, TASKS);
-        return;
-    }
-    if (!entry || !text_of(entry, 0)[0])
-        return;
-    *out = *last; /* what the archive does not say */
-    out->present = true;
-    out->archived = true;
-    out->gone = strcmp(text_of(entry, 0), "gone") == 0;
-    if (out->gone)
-        return;
-    snprintf(out->state, sizeof out->state, "%s", text_of(entry, 0));
-    out->version = number_of(entry, 1);
 }
 
 /* ---- what a job may become ---- */
@@ -211,6 +78,8 @@ static void judge_end_of_life(struct world *world, struct job *job, const struct
 {
     const char *error = now->error;
     judge_artifact(world, job, now);
+    if (strcmp(now->stop, "cancel") == 0 && strcmp(now->state, "cancelled") != 0)
+        blame(world, "%s was cancelled and is %s", job->id, now->state);
     if (strcmp(now->state, "failed") == 0 && !strstr(error, "\"invalid_request\"") &&
         !strstr(error, "\"memory_limit\"") && !(world->lost_blobs && strstr(error, "\"not_found\"")))
         blame(world, "%s failed by itself: %s", job->id, error);
@@ -220,7 +89,7 @@ static void judge_end_of_life(struct world *world, struct job *job, const struct
         const char *lost = strstr(error, " lost ");
         bool hosts = strstr(error, "\"host_fault\"") != NULL;
         if (hosts ? !lost || atoi(lost + 6) < HOST_CAP
-                  : !strstr(error, "\"not_found\"") && most_deaths(job) != OWN_CAP)
+                  : !strstr(error, "\"not_found\"") && most_deaths(job) != OWN_CAP && !world->lost)
             blame(world, "%s is dead too early: %s", job->id, error);
     }
 }
@@ -252,7 +121,7 @@ static void judge_step(struct world *world, struct job *job, const struct job_se
         job->death_count = 0;
         return;
     }
-    if (terminal(last->state) && !same)
+    if (look_terminal(last->state) && !same)
         blame(world, "%s had ended as %s and changes: it is %s", job->id, last->state, now->state);
     if (now->attempt < last->attempt || now->attempt > ATTEMPTS + 1)
         blame(world, "%s is at attempt %lld after %lld", job->id, now->attempt, last->attempt);
@@ -269,14 +138,14 @@ static void judge_job(struct world *world, struct job *job, const struct job_see
         return;
     }
     if (now->gone) {
-        if (!last.gone && (!terminal(last.state) || !(job->deleted || world->quick)))
+        if (!last.gone && (!look_terminal(last.state) || !(job->deleted || world->quick)))
             blame(world, "%s was %s and is forgotten", job->id, last.state);
     } else {
         if (last.gone)
             blame(world, "%s was forgotten and is %s", job->id, now->state);
         if (last.present)
             judge_step(world, job, &last, now);
-        if (terminal(now->state) && (!last.present || !terminal(last.state) || job->lives > 0))
+        if (look_terminal(now->state) && (!last.present || !look_terminal(last.state) || job->lives > 0))
             judge_end_of_life(world, job, now);
     }
     if (now->version != last.version) {
@@ -313,17 +182,19 @@ static void count_death(struct world *world, const struct wire_call *call, const
 
 /* a call of who does not hold the task has no effect, but that a repeated one gives what it gave before */
 static void judge_call(struct world *world, const struct wire_call *call, const redisReply *reply,
-                       const redisReply *holder, const struct job_seen *was, const struct job_seen *is)
+                       redisReply *const *before, const struct job_seen *was, const struct job_seen *is)
 {
-    const char *name = call->name, *member = member_of(call);
+    const char *name = call->name, *member = look_member(call);
     bool beat = strcmp(name, "beat") == 0;
     const char *token = wire_argument(call, beat ? 5 : 1);
-    bool held = strcmp(text_of(holder, 0), token) == 0, assists = strcmp(text_of(holder, 1), token) == 0;
+    const redisReply *holder = before[0];
+    bool held = strcmp(look_text(holder, 0), token) == 0 && before[1]->type == REDIS_REPLY_STRING,
+         assists = strcmp(look_text(holder, 1), token) == 0;
     if (beat) {
         bool told = reply->type == REDIS_REPLY_ARRAY && reply->elements && reply->element[0]->integer == 1;
         if (told && !held && !assists)
             blame(world, "%s was told that it holds %s, which %s holds", token, member,
-                  text_of(holder, 0)[0] ? text_of(holder, 0) : "nobody");
+                  look_text(holder, 0)[0] ? look_text(holder, 0) : "nobody");
         return;
     }
     if (held || strcmp(name, "task_done") == 0 || !was || !is)
@@ -331,7 +202,29 @@ static void judge_call(struct world *world, const struct wire_call *call, const 
     if (was->epoch != is->epoch || was->attempt != is->attempt || strcmp(was->state, is->state) != 0 ||
         strcmp(was->artifact, is->artifact) != 0)
         blame(world, "%s of %s changes the job, though %s holds it", name, member,
-              text_of(holder, 0)[0] ? text_of(holder, 0) : "nobody");
+              look_text(holder, 0)[0] ? look_text(holder, 0) : "nobody");
+}
+
+/* a task is given to workers of the build that its job is of */
+static void judge_given(struct world *world, const struct wire_call *call, const redisReply *reply)
+{
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 5)
+        return;
+    const redisReply *fields = reply->element[4];
+    for (size_t i = 0; i + 1 < fields->elements; i += 2)
+        if (strcmp(look_text(fields, i), "build") == 0 &&
+            strcmp(look_text(fields, i + 1), wire_argument(call, 1)) != 0)
+            blame(world, "%s, a job of build %s, is given to build %s", look_text(reply, 0),
+                  look_text(fields, i + 1), wire_argument(call, 1));
+}
+
+/* whoever asks once more because the answer was lost must hear that it was done */
+static void judge_retry(struct world *world, const struct wire_call *call, const redisReply *reply)
+{
+    const struct job *job = job_of(world, wire_argument(call, 0));
+    if (job && strcmp(look_text(reply, 0), "state") == 0 &&
+        strcmp(job->seen.retried, wire_argument(call, 1)) == 0)
+        blame(world, "%s was started again by this very call, which is refused", job->id);
 }
 
 static void note_change(struct world *world, const struct wire_call *call, const redisReply *reply)
@@ -350,23 +243,26 @@ static void seen(void *user, const struct wire_call *call, const redisReply *rep
         blame(world, "Redis refuses %s: %s", call->name, reply->str);
     if (reply->type == REDIS_REPLY_ERROR)
         return;
-    const char *member = member_of(call);
+    const char *member = look_member(call);
     char id[QUEUE_ID_SIZE];
     snprintf(id, sizeof id, "%.28s", member);
     if (strcmp(call->name, "died") == 0 && reply->str && strcmp(reply->str, "stale") != 0)
         count_death(world, call, member);
-    bool changes = !changes_no_job(call->name);
+    if (strcmp(call->name, "claim") == 0 || strcmp(call->name, "assist") == 0)
+        judge_given(world, call, reply);
+    if (strcmp(call->name, "retry") == 0)
+        judge_retry(world, call, reply);
+    bool changes = !look_changes_nothing(call->name);
     for (int i = 0; i < world->job_count; i++) {
         struct job *job = &world->jobs[i];
         struct job_seen now = job->seen;
         const struct job_seen was = job->seen;
         if (changes) {
-            read_job(after_call[2 * i], after_call[2 * i + 1], &job->seen, &now);
+            look_read(after_call[2 * i], after_call[2 * i + 1], &job->seen, &now);
             judge_job(world, job, &now);
         }
         if (member[0] && before_call[0] && strcmp(id, job->id) == 0)
-            judge_call(world, call, reply, before_call[0], was.present ? &was : NULL,
-                       now.present ? &now : NULL);
+            judge_call(world, call, reply, before_call, was.present ? &was : NULL, now.present ? &now : NULL);
     }
     if (changes)
         note_change(world, call, reply);
@@ -374,8 +270,37 @@ static void seen(void *user, const struct wire_call *call, const redisReply *rep
 
 void judge_attach(struct world *world)
 {
-    world->wire = (struct wire_world){weather, before, after, seen, world, &world->now_us};
+    world->wire =
+        (struct wire_world){weather, look_before, look_after, seen, world, &world->now_us, world->loses};
     wire_attach(&world->wire);
+}
+
+void judge_go_back(struct world *world)
+{
+    static const struct wire_call any = {.name = "reap"};
+    struct wire_look looks[WIRE_LOOKS];
+    redisReply *replies[WIRE_LOOKS];
+    for (int i = 0; i < world->job_count; i++)
+        world->jobs[i].seen = (struct job_seen){0}; /* all is looked at */
+    int count = look_after(world, &any, looks);
+    engine_begin(world->now_us);
+    for (int i = 0; i < count; i++)
+        engine_append(looks[i].argc, looks[i].argv, NULL);
+    engine_exchange(replies, (size_t)count);
+    for (int i = 0; i < world->job_count; i++) {
+        struct job *job = &world->jobs[i];
+        const struct job_seen none = {0};
+        look_read(replies[2 * i], replies[2 * i + 1], &none, &job->seen);
+        job->acknowledged &= job->seen.present;
+        job->follow = (struct queue_event_id){0};
+        job->followed_count = job->death_count = 0;
+        tell(world, "  %s is %s again, version %lld", job->id + 26,
+             job->seen.present ? job->seen.state : "not there", job->seen.version);
+    }
+    for (int i = 0; i < count; i++)
+        freeReplyObject(replies[i]);
+    world->lost = true;
+    world->changes++;
 }
 
 /* ---- at the end ---- */
@@ -384,13 +309,13 @@ bool judge_at_rest(const struct world *world)
 {
     for (int i = 0; i < world->job_count; i++) {
         const struct job *job = &world->jobs[i];
-        if (job->submitted && job->seen.present && !job->seen.gone && !terminal(job->seen.state))
+        if (job->submitted && job->seen.present && !job->seen.gone && !look_terminal(job->seen.state))
             return false;
     }
     return wire_late_count() == 0;
 }
 
-static void judge_audit(struct world *world)
+void judge_audit(struct world *world)
 {
     struct queue_audit audit;
     struct error e;
@@ -399,10 +324,8 @@ static void judge_audit(struct world *world)
     for (int i = 0; i < world->job_count; i++)
         if (world->jobs[i].acknowledged && world->jobs[i].seen.present)
             ids[count++] = world->jobs[i].id;
-    if (queue_audit_run(world->client, ids, count, &audit, &e) != ERROR_OK) {
-        blame(world, "there is no audit: %s", e.message);
-        return;
-    }
+    if (queue_audit_run(world->client, ids, count, &audit, &e) != ERROR_OK)
+        return; /* no answer */
     for (size_t i = 0; i < audit.violations.count; i++)
         blame(world, "audit, invariant %d: %s %s", audit.violations.at[i].invariant,
               audit.violations.at[i].subject, audit.violations.at[i].text);
@@ -423,14 +346,15 @@ static void judge_events(struct world *world, const struct job *job)
         blame(world, "%s has no events: %s", job->id, e.message);
         return;
     }
-    size_t at = events.count; /* in the events, of the next that the follower was sent */
-    for (size_t i = 0; i < events.count && job->followed_count; i++)
-        if (events.at[i].version == job->followed[0]) {
-            at = i;
-            break;
-        }
-    for (int i = 0; i < job->followed_count; i++)
-        if (at + (size_t)i >= events.count || events.at[at + (size_t)i].version != job->followed[i]) {
+    int first =
+        0; /* that it was sent and that is not in the store, as of a job that came out of the archive */
+    while (first < job->followed_count && events.count && job->followed[first] < events.at[0].version)
+        first++;
+    size_t at = 0;
+    while (first < job->followed_count && at < events.count && events.at[at].version < job->followed[first])
+        at++;
+    for (int i = first; i < job->followed_count; i++, at++)
+        if (at >= events.count || events.at[at].version != job->followed[i]) {
             blame(world, "the follower of %s was sent version %lld, not what stands there", job->id,
                   job->followed[i]);
             break;

@@ -5,12 +5,16 @@
 
 #include "base/sanitizer.h"
 #include "engine.h"
-#include "world.h"
+#include "look.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { CALM_STEPS = 4000, ACTORS = 2 * WORKERS + 2 * SERVERS + 1 };
+enum {
+    CALM_STEPS = 4000,
+    DEADLINE_GRANTS_MS = 5000 + 4 * 2800, /* grace; what one server is late */
+    ACTORS = 2 * WORKERS + 2 * SERVERS + 1
+};
 
 /* what the linker gives the code that ships: nobody reads its log, and the audit need not wait */
 void __wrap_log_event(const char *event, ...);
@@ -72,6 +76,26 @@ static void act(struct world *world, const struct actor *actor)
     }
 }
 
+/* as if it had not waited for its turn; never the same thread, whose calls come one after the other */
+void world_interrupt(struct world *world)
+{
+    struct actor actors[ACTORS];
+    if (!world->acting || world->nested || !choose_rarely(&world->choices, 30))
+        return;
+    int count = actors_of(world, actors);
+    struct actor other = actors[choose(&world->choices, (uint32_t)count)];
+    const struct worker *worker = other.kind <= BEAT ? &world->workers[other.number] : NULL;
+    /* one that leaves may take the process with it that is at work */
+    if ((worker && (worker->paused_ms > world->mono_ms || worker_leaving(&worker->supervisor))) ||
+        ((int)other.kind == world->actor_kind && other.number == world->actor_number))
+        return;
+    world->nested = true;
+    advance(world, 1);
+    tell(world, "  meanwhile:");
+    act(world, &other);
+    world->nested = false;
+}
+
 /* ---- mischief ---- */
 
 static void kill_worker(struct world *world, struct worker *worker)
@@ -114,16 +138,41 @@ static void deliver(struct world *world)
     wire_deliver(choose(&world->choices, (uint32_t)wire_late_count()));
 }
 
+/* at most once, and never where the clock was set: the log is read back by its times */
+static void lose(struct world *world)
+{
+    if (!world->loses)
+        return;
+    world->loses = false;
+    int64_t since_us = world->now_us - 50000 * (1 + (int64_t)choose(&world->choices, 20));
+    size_t lost = wire_lose(since_us);
+    world->away_ms = world->mono_ms + 300;
+    tell(world, "Redis ends and is without its last %zu calls", lost);
+    judge_go_back(world);
+    judge_attach(world);
+}
+
+static void drain(struct world *world, struct worker *worker, bool drains)
+{
+    struct error e;
+    bool known;
+    if (queue_drain(world->client, worker->supervisor.name, drains, &known, &e) == ERROR_OK)
+        tell(world, "%s %s tasks", worker->supervisor.name, drains ? "is to take no more" : "may take");
+}
+
 static void mischief(struct world *world)
 {
     enum { QUIET = 80 };
     struct worker *worker = &world->workers[choose(&world->choices, (uint32_t)world->worker_count)];
-    switch (choose(&world->choices, QUIET + 10)) {
+    switch (choose(&world->choices, QUIET + 12)) {
     case QUIET:
     case QUIET + 1: kill_worker(world, worker); break;
     case QUIET + 2: stop_worker(world, worker); break;
     case QUIET + 3: end_worker(world, worker); break;
-    case QUIET + 4: jump_clock(world); break;
+    case QUIET + 4:
+        if (!world->loses)
+            jump_clock(world);
+        break;
     case QUIET + 5:
         world->away_ms = world->mono_ms + 500 * (1 + (long long)choose(&world->choices, 40));
         break;
@@ -131,8 +180,29 @@ static void mischief(struct world *world)
     case QUIET + 7:
     case QUIET + 8:
     case QUIET + 9: deliver(world); break;
+    case QUIET + 10:
+        if (world->loses)
+            lose(world);
+        else
+            drain(world, worker, true);
+        break;
+    case QUIET + 11:
+        if (world->loses)
+            lose(world);
+        else
+            drain(world, worker, false);
+        break;
     default: break;
     }
+}
+
+static void act_alone(struct world *world, const struct actor *actor)
+{
+    world->acting = true;
+    world->actor_kind = (int)actor->kind;
+    world->actor_number = actor->number;
+    act(world, actor);
+    world->acting = false;
 }
 
 static void step(struct world *world)
@@ -146,7 +216,7 @@ static void step(struct world *world)
     if (!choices_over(&world->choices))
         mischief(world);
     if (actor.kind > BEAT || world->workers[actor.number].paused_ms <= world->mono_ms)
-        act(world, &actor);
+        act_alone(world, &actor);
     world->steps++;
 }
 
@@ -168,6 +238,7 @@ static void world_begin(struct world *world)
     world->worker_count = 2 + (int)choose(&world->choices, WORKERS - 1);
     world->server_count = 1 + (int)choose(&world->choices, SERVERS);
     world->quick = choose(&world->choices, 4) == 3;
+    world->loses = choose(&world->choices, 6) == 5;
     for (int i = 0; i < world->worker_count; i++) {
         world->workers[i].number = i + 1;
         worker_begin(world, &world->workers[i]);
@@ -175,7 +246,8 @@ static void world_begin(struct world *world)
     for (int i = 0; i < world->server_count; i++) {
         world->servers[i].house_ms = 400 + 250 * i;
         world->servers[i].janitor_ms = 2000 + 2000 * i;
-        if (queue_create("unix:simulated", &world->servers[i].queue, &e) != ERROR_OK)
+        if (queue_create("unix:simulated", &world->servers[i].house, &e) != ERROR_OK ||
+            queue_create("unix:simulated", &world->servers[i].janitor, &e) != ERROR_OK)
             abort();
     }
     if (queue_create("unix:simulated", &world->client, &e) != ERROR_OK)
@@ -188,25 +260,42 @@ static void world_destroy(struct world *world)
     wire_attach(NULL);
     for (int i = 0; i < world->worker_count; i++)
         worker_end(&world->workers[i]);
-    for (int i = 0; i < world->server_count; i++)
-        queue_destroy(world->servers[i].queue);
+    for (int i = 0; i < world->server_count; i++) {
+        queue_destroy(world->servers[i].house);
+        queue_destroy(world->servers[i].janitor);
+    }
     queue_destroy(world->client);
     store_destroy(world->store);
     VEC_FREE(&world->choices.list);
     free(world);
 }
 
+/* a deadline bounds everything, and this world has waited for longer than any and what it grants */
+static void judge_deadlines(struct world *world, long long calm_ms)
+{
+    for (int i = 0; i < world->job_count; i++) {
+        const struct job *job = &world->jobs[i];
+        bool late = job->deadline_ms && world->mono_ms > calm_ms + job->deadline_ms + DEADLINE_GRANTS_MS;
+        if (late && !world->jumped && job->seen.present && !job->seen.gone && !look_terminal(job->seen.state))
+            blame(world, "%s is %s long after its deadline", job->id, job->seen.state);
+    }
+}
+
 /* the trouble is over: whatever is late arrives, whoever was stopped goes on at its time */
 static void settle(struct world *world)
 {
     tell(world, "from here on nothing goes wrong");
+    long long calm_ms = world->mono_ms;
     world->away_ms = 0;
     while (wire_late_count() && !world->failure[0])
         wire_deliver(0);
+    for (int i = 0; i < world->worker_count && !world->failure[0]; i++)
+        drain(world, &world->workers[i], false);
     for (int i = 0; i < CALM_STEPS && !world->failure[0]; i++) {
         if (judge_at_rest(world))
             return;
         step(world);
+        judge_deadlines(world, calm_ms);
     }
     for (int i = 0; i < world->job_count && !world->failure[0]; i++)
         if (world->jobs[i].seen.present && !judge_at_rest(world))

@@ -21,9 +21,14 @@ struct line { /* a made-up connection */
     bool flown;
 };
 
+struct kept { /* what was done, and when */
+    struct wire_call call;
+    int64_t now_us;
+};
 struct wire { /* of one lane */
     const struct wire_world *world;
     VEC(struct wire_call) late;
+    VEC(struct kept) kept;
 };
 static struct wire wires[ENGINE_LANES];
 static const struct wire_plant *planted_now;
@@ -124,6 +129,13 @@ static int looks_asked(const struct wire_look *looks, int count)
     return asked;
 }
 
+static void keep(struct wire *wire, const struct wire_call *call)
+{
+    struct kept kept = {.now_us = *wire->world->now_us};
+    call_make(&kept.call, call->argc, call->argv, call->sizes);
+    VEC_PUSH(&wire->kept, kept);
+}
+
 static redisReply *perform(const struct wire_call *call)
 {
     struct wire_look before[WIRE_LOOKS], after[WIRE_LOOKS];
@@ -138,6 +150,8 @@ static redisReply *perform(const struct wire_call *call)
     append_looks(after, afters);
     engine_exchange(replies, (size_t)all);
     calls_total++;
+    if (attached && attached->loses)
+        keep(wire_now(), call);
     spread(replies, before, befores, seen_before);
     spread(replies + first + 1, after, afters, seen_after);
     if (world)
@@ -281,7 +295,35 @@ void wire_attach(const struct wire_world *wire_world)
     for (size_t i = 0; i < wire->late.count; i++)
         call_release(&wire->late.at[i]);
     VEC_FREE(&wire->late);
+    for (size_t i = 0; i < wire->kept.count; i++)
+        call_release(&wire->kept.at[i].call);
+    VEC_FREE(&wire->kept);
     wire->world = wire_world;
+}
+
+/* A server that reads its log back: the clock is at each command's time again, so that what it did it does
+ * again. */
+size_t wire_lose(int64_t since_us)
+{
+    struct wire *wire = wire_now();
+    size_t left = wire->kept.count, lost;
+    while (left > 0 && wire->kept.at[left - 1].now_us >= since_us)
+        left--;
+    lost = wire->kept.count - left;
+    engine_flush();
+    for (size_t i = 0; i < wire->kept.count; i++) {
+        redisReply *reply;
+        if (i < left) {
+            engine_begin(wire->kept.at[i].now_us);
+            append_call(&wire->kept.at[i].call);
+            engine_exchange(&reply, 1);
+            freeReplyObject(reply);
+        } else {
+            call_release(&wire->kept.at[i].call);
+        }
+    }
+    wire->kept.count = left;
+    return lost;
 }
 
 size_t wire_late_count(void)

@@ -45,6 +45,7 @@ struct wire_world {
                  redisReply *const *after);
     void *user;
     const int64_t *now_us; /* Redis' clock */
+    bool loses;            /* wire_lose may come: what is done is kept */
 };
 /* For the running lane (engine.h), borrowed. NULL: calls go through undisturbed and unseen. Forgets requests
  * that are late. */
@@ -59,6 +60,10 @@ void wire_plant(const struct wire_plant *plant);
 size_t wire_late_count(void);
 /* The i-th of the late requests is done now. */
 void wire_deliver(size_t i);
+
+/* Redis ends and starts again without what was done at or after since_us, as with `appendfsync everysec`. The
+ * clock must not have been set back since. -> calls that are lost */
+size_t wire_lose(int64_t since_us);
 
 unsigned long long wire_calls_total(void);
 

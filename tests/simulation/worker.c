@@ -135,10 +135,10 @@ static enum hand_event look(struct slot *slot, struct frame *answer)
 static struct process_end end_child(struct slot *slot)
 {
     struct worker *worker = worker_of(slot);
-    static const enum process_verdict by_host[] = {PROCESS_KILLED, PROCESS_OOM, PROCESS_EXIT};
+    static const enum process_verdict by_host[] = {PROCESS_KILLED, PROCESS_OOM, PROCESS_EXIT, PROCESS_BROKEN};
     struct child *child = &worker->child;
     child->busy = false;
-    enum process_verdict verdict = child->fate == FATE_IS_KILLED ? by_host[choose(&worker->world->choices, 3)]
+    enum process_verdict verdict = child->fate == FATE_IS_KILLED ? by_host[choose(&worker->world->choices, 4)]
                                    : child->fate == FATE_OUT_OF_MEMORY ? PROCESS_MEMORY
                                                                        : PROCESS_FAULT;
     return (struct process_end){.verdict = verdict, .status = SIGSEGV};

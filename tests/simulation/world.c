@@ -43,6 +43,7 @@ void advance(struct world *world, long long ms)
 void jump(struct world *world, long long ms)
 {
     world->now_us += ms * 1000;
+    world->jumped = true;
     tell(world, "Redis' clock jumps by %.0f s", (double)ms * 1e-3);
 }
 

@@ -51,7 +51,7 @@ struct worker {
 };
 
 struct server {
-    struct queue *queue;
+    struct queue *house, *janitor; /* of two threads */
     long long house_ms, janitor_ms;
     bool set; /* its settings were made */
 };
@@ -97,7 +97,13 @@ struct world {
     int server_count, job_count, steps, lost_blobs;
     struct job jobs[JOBS];
     struct queue *client;
+    bool acting; /* somebody is at work: */
+    int actor_kind, actor_number;
+    bool nested; /* somebody works between two calls of another */
     long long client_ms;
+    bool jumped;                /* Redis' clock was set */
+    bool loses;                 /* Redis may lose what it did last, once */
+    bool lost;                  /* .. and has */
     bool quick;                 /* ended jobs are archived and forgotten soon */
     unsigned long long changes; /* calls that changed anything, about */
     char failure[512];          /* "": none yet */
@@ -114,6 +120,10 @@ void advance(struct world *world, long long ms);
 void jump(struct world *world, long long ms); /* for Redis' clock alone */
 struct job *job_of(struct world *world, const char *id);
 
+/* ---- run.c ---- */
+/* between two calls of the actor at work: another one may come in between */
+void world_interrupt(struct world *world);
+
 /* ---- worker.c ---- */
 void worker_begin(struct world *world, struct worker *worker);
 void worker_end(struct worker *worker); /* at once: kill -9 */
@@ -126,7 +136,11 @@ void server_act(struct world *world, struct server *server, bool janitor);
 
 /* ---- judge.c ---- */
 void judge_attach(struct world *world); /* calls are seen from now on */
+/* Redis went back to an earlier state, so do the judge's notes. What was acknowledged and is gone was
+ * lost. */
+void judge_go_back(struct world *world);
 bool judge_at_rest(const struct world *world);
-void judge_end(struct world *world); /* when everything has come to rest */
+void judge_audit(struct world *world); /* at any time */
+void judge_end(struct world *world);   /* when everything has come to rest */
 
 #endif

@@ -103,6 +103,26 @@ def test_forms():
     status, _, data = s.request("POST", f"/ui/jobs/{shared.done}", "action=cancel", form)
     assert status == 409 and b"ended as succeeded" in data
     assert s.request("POST", f"/ui/jobs/{shared.done}", "action=explode", form)[0] == 400
+    # two chosen jobs are compared, one alone cannot be
+    status, headers, _ = s.request("POST", "/ui/jobs", f"id={shared.done}&id={shared.other}&action=compare", form)
+    assert status == 303 and headers["location"] == f"/ui/compare?jobs={shared.done}%2C{shared.other}", headers
+    assert s.request("GET", headers["location"])[0] == 200
+    status, headers, _ = s.request("POST", "/ui/jobs", f"id={shared.done}&action=compare", form)
+    assert status == 303 and b"Choose two jobs" in s.request("GET", headers["location"])[2]
+    # the list is searched by words and put in order; a job's page has its step
+    page = s.request("GET", "/ui/jobs?q=a100+model%3D2")[2].decode()
+    assert shared.done in page and shared.other not in page and "data=4,model=2 a100-40" in page
+    assert shared.other in s.request("GET", "/ui/jobs?q=DATA%3D8")[2].decode()
+    page = s.request("GET", "/ui/jobs?q=" + urllib.parse.quote(EVIL))[2].decode()
+    assert "<script>" not in page and html.escape(EVIL[:8], quote=False) in page
+    steps = {job: s.json("GET", f"/v1/jobs/{job}")[1]["progress"]["best"]["step_ps"] for job in (shared.done, shared.other)}
+    page = s.request("GET", "/ui/jobs?sort=step")[2].decode()
+    first, second = sorted(steps, key=steps.get)
+    assert page.index(f"/ui/jobs/{first}\"") < page.index(f"/ui/jobs/{second}\""), steps
+    page = s.request("GET", f"/ui/jobs/{shared.done}")[2].decode()
+    assert 'id="lanes"' in page and 'id="memory"' in page and f"/v1/jobs/{shared.done}/artifacts/trace.json" in page
+    trace = s.json("GET", f"/v1/jobs/{shared.done}/artifacts/trace.json")[1]
+    assert {event["tid"] for event in trace if event["ph"] == "X"} == {1, 2}
     # another site's page may not
     status, _, _ = s.request("POST", f"/ui/jobs/{shared.done}", "action=delete", dict(form, Origin="http://evil.example"))
     assert status == 403 and s.request("GET", f"/v1/jobs/{shared.done}")[0] == 200

@@ -16,17 +16,17 @@ from .errors import (ArgumentsChanged, BinaryNotFound, DoesNotFitWarning, Loweri
 from .report import Report
 
 if TYPE_CHECKING:
-    from .api import load, plan
+    from .api import load, plan, profile
     from .exporting import Planned
     from .plans import Plan
     from .race import Comparison, Row, Tuned, compare
 
-_OF_JAX = {"load": "api", "plan": "api", "Planned": "exporting", "Plan": "plans", "Comparison": "race", "Row": "race", "Tuned": "race",
-           "compare": "race"}
+_OF_JAX = {"load": "api", "plan": "api", "profile": "api", "Planned": "exporting", "Plan": "plans", "Comparison": "race",
+           "Row": "race", "Tuned": "race", "compare": "race"}
 __version__ = "0.1.0"
 __all__ = ["ArgumentsChanged", "BinaryNotFound", "Comparison", "DoesNotFitWarning", "LoweringError", "MeshError", "ModuleRefused", "PinError",
            "Plan", "PlanMismatch", "Planned", "PlanningFailed", "Report", "RequestRefused", "Row", "ServiceUnreachable", "ToastError",
-           "Tuned", "UnsupportedJax", "compare", "load", "plan"]
+           "Tuned", "UnsupportedJax", "compare", "load", "plan", "profile"]
 
 
 def __getattr__(name: str) -> Any:

@@ -92,7 +92,8 @@ def plan(module: str, request: Mapping[str, Any], line: Callable[[str], None] | 
         (where / "request.json").write_text(json.dumps(request))
         status, _, lines = run(["plan", str(where / "module.mlir"), "--request", str(where / "request.json"),
                                 "-o", str(where / "out")], line)
-        files = {path.name: path.read_bytes() for path in (where / "out").glob("*")} if (where / "out").is_dir() else {}
+        out = where / "out"
+        files = {path.relative_to(out).as_posix(): path.read_bytes() for path in out.rglob("*") if path.is_file()}
         if "plan.json" not in files:
             raise _failure(status, lines, folder)
         if status == 1:     # the files are there and a proof failed

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import pathlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -22,7 +22,7 @@ from .names import Dims
 from .report import Report
 
 if TYPE_CHECKING:
-    from .race import Row, Tuned
+    from .race import Tuned
 
 _CLIENT = "client.json"
 
@@ -40,8 +40,10 @@ class Plan:
     """See the module's head. `mesh` is made from the host's devices when it is first asked for."""
 
     def __init__(self, step: Step, files: Mapping[str, bytes], axes: Mapping[str, int], pinned: Mapping[int, Dims],
-                 devices: Sequence[Any] | Mesh | None = None) -> None:
+                 devices: Sequence[Any] | Mesh | None = None,
+                 again: Callable[[int], Mapping[str, bytes]] | None = None) -> None:
         self.step = step
+        self._again = again     # the same request with so many alternatives
         self.files = dict(files)
         self.axes = dict(axes)
         self._pinned = dict(pinned)
@@ -139,20 +141,34 @@ class Plan:
         return Planned(self.step, exported, self.in_shardings, self.out_shardings)
 
     @property
-    def alternatives(self) -> list[Row]:
-        """This plan, then the experts' plans that fit, by estimated step time: what tune() takes from."""
-        from .race import alternatives
-        return alternatives(self)
+    def alternatives(self) -> list[Plan]:
+        """The best plans that really differ from this one and from one another, best first; each is a Plan of its own.
+
+        As many as were asked for (toast.plan(.., alternatives=k)), or fewer where nothing else differs; report['alternatives']
+        says in what: shardings, decisions, collectives, and the shares of bytes that are sharded otherwise."""
+        out = []
+        for number in range(1, 1 + sum(name.endswith("/plan.json") for name in self.files)):
+            prefix = f"alternatives/{number}/"
+            files = {name.removeprefix(prefix): data for name, data in self.files.items() if name.startswith(prefix)}
+            out.append(Plan(self.step, files, self.axes, self._pinned, self._devices))
+        return out
 
     def tune(self, k: int, *args: Any, repeats: int = 5) -> Tuned:
-        """Compiles the k best of `alternatives` with this host's XLA, runs them on its devices, says which is fastest.
+        """Compiles this plan and its best alternatives, k in all, with this host's XLA, runs them on its devices, says which is fastest.
 
-        args: as the function takes them; abstract ones, or none at all, are taken as zeros. Of a plan without pins."""
+        args: as the function takes them; abstract ones, or none at all, are taken as zeros. A plan that was made without
+        (enough) alternatives is made once more with them."""
         from .race import tune
-        if self.json.get("pins") or self._pinned:
-            raise RequestRefused("tune() runs the experts' plans, which know no pins: tune a plan without pins")
+        k = max(k, 1)
+        others = self.alternatives
+        if len(others) < k - 1 and self._again is not None:
+            self._again, again = None, self._again
+            self.files = {**self.files, **{name: data for name, data in again(k - 1).items() if "/" in name}}
+            others = self.alternatives
+        elif len(others) < k - 1 and not self.report.get("alternatives"):
+            raise RequestRefused(f"this plan has no alternatives: toast.plan(.., alternatives={k - 1}) makes them")
         abstract = [jax.ShapeDtypeStruct(aval.shape, aval.dtype) for aval in self.step.exported.in_avals]
-        return tune(self, k, args or jax.tree_util.tree_unflatten(self.step.exported.in_tree, abstract)[0], repeats)
+        return tune([self, *others[:k - 1]], args or jax.tree_util.tree_unflatten(self.step.exported.in_tree, abstract)[0], repeats)
 
     # ---- files
     def save(self, path: str | pathlib.Path) -> pathlib.Path:
@@ -160,6 +176,7 @@ class Plan:
         folder = pathlib.Path(path)
         folder.mkdir(parents=True, exist_ok=True)
         for name, data in self.files.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_bytes(data)
         client = {"format": 1, "function": self.step.name, "digest": self.step.digest, "axes": self.axes,
                   "pinned": {str(i): dims for i, dims in self._pinned.items()},
@@ -178,7 +195,8 @@ def restore(path: str | pathlib.Path, step: Step, devices: Sequence[Any] | Mesh 
     folder = pathlib.Path(path)
     try:
         client = json.loads((folder / _CLIENT).read_text())
-        files = {each.name: each.read_bytes() for each in folder.iterdir() if each.is_file() and each.name != _CLIENT}
+        files = {each.relative_to(folder).as_posix(): each.read_bytes() for each in folder.rglob("*")
+                 if each.is_file() and each.name != _CLIENT}
         before = [(name, dtype, tuple(shape)) for name, dtype, shape in client["arguments"]]
         axes, pinned = dict(client["axes"]), {int(i): dims for i, dims in client["pinned"].items()}
         digest = client["digest"]

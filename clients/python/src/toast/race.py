@@ -1,4 +1,4 @@
-"""Plans side by side: `toast.compare` (the caller's own shardings as `yours`) and Plan.tune (experts' plans, timed here).
+"""Plans side by side: `toast.compare` (the caller's own shardings as `yours`) and Plan.tune (a plan and its alternatives, timed here).
 
 Prices are TOAST's; times are taken on this host's devices with the caller's own XLA, median of several runs after one that
 compiles. Promises: arguments are copied before each run, so that donation takes none of the caller's. Never says that a plan
@@ -7,10 +7,7 @@ is faster without both times.
 from __future__ import annotations
 
 import dataclasses
-import pathlib
-import re
 import statistics
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -20,10 +17,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec
 
-from . import api, binary, exporting
-from .errors import PinError, PlanningFailed
+from . import api, exporting
+from .errors import PinError
 from .names import axes_of, dims_of
-from .plans import Plan, specification
+from .plans import Plan
 
 
 def seconds_of(function: Callable[..., Any], args: Sequence[Any], shardings: Any, repeats: int) -> float:
@@ -128,63 +125,29 @@ def _plain(step: Callable[..., Any]) -> Callable[..., Any]:
     return getattr(step, "__wrapped__", step)
 
 
-# ---- alternatives
-def alternatives(plan: Plan) -> list[Row]:
-    """The plan, then the experts' plans of its report that fit, by estimated step time."""
-    rows = [Row(each["name"], each["step_ps"] * 1e-12, each["peak_bytes"], each["fits"]) for each in plan.report["baselines"]]
-    return [row_of("this plan", plan), *sorted((row for row in rows if row.fits), key=lambda row: row.step_time_s)]
-
-
-def expert(plan: Plan, name: str) -> exporting.Planned:
-    """An expert's plan by name, ready to run; lowered by the program on this machine."""
-    mesh = ",".join(f"{axis}={size}" for axis, size in plan.axes.items())
-    device = plan.json["machine"]["device"]
-    with tempfile.TemporaryDirectory(prefix="toast-") as folder:
-        module, out = pathlib.Path(folder, "module.mlir"), pathlib.Path(folder, "annotated.mlir")
-        module.write_text(plan.step.text)
-        status, _, lines = binary.run(["lower", str(module), "--mesh", mesh, "--device", device, "--baseline", name, "--form", "annotated",
-                                       "-o", str(out)])
-        if status:
-            raise PlanningFailed(f"toast lower --baseline {name}: {lines[-1] if lines else status}", status=status)
-        text = out.read_text()
-    args, results = (_stated(text, which) for which in ("arg_attrs", "res_attrs"))
-    specs = [PartitionSpec()] * len(plan.step.leaves)
-    for place, dims in zip(plan.step.kept, args, strict=True):
-        specs[place] = specification(dims, len(plan.step.leaves[place].shape))
-    ins, _ = jax.tree_util.tree_unflatten(plan.step.exported.in_tree, [NamedSharding(plan.mesh, spec) for spec in specs])
-    outs = [NamedSharding(plan.mesh, specification(dims, len(aval.shape)))
-            for dims, aval in zip(results, plan.step.exported.out_avals, strict=True)]
-    return exporting.Planned(plan.step, exporting.runnable(plan.step, text, plan.axes), ins,
-                             jax.tree_util.tree_unflatten(plan.step.exported.out_tree, outs))
-
-
-def _stated(text: str, which: str) -> list[Any]:
-    """dims of main's arguments or results, as the annotated module (our own print, generic form) states them"""
-    found = re.search(which + r" = \[(.*?)\](?=, (?:function_type|res_attrs|arg_attrs|sym_name|sym_visibility)|\})", text)
-    shardings = re.findall(r"#sdy\.sharding<@\w+, \[([^\]]*)\]>", found.group(1)) if found else []
-    return [[re.findall(r'"([^"]+)"', dim) for dim in re.findall(r"\{([^}]*)\}", each)] for each in shardings]
-
-
+# ---- tune
 @dataclasses.dataclass(frozen=True)
 class Tuned:
-    """`best` is the function that was fastest here, `name` whose plan it has; `rows` has every time."""
+    """`best` is the function that was fastest here, `plan` the plan it has and `name` its row; `rows` has every time."""
     name: str
     best: exporting.Planned
     rows: list[Row]
+    plan: Plan
 
     def __str__(self) -> str:
         return f"{table(self.rows)}\nfastest here: {self.name}"
 
 
-def tune(plan: Plan, k: int, args: Sequence[Any], repeats: int) -> Tuned:
-    """The k best of `alternatives`, compiled and timed on this host's devices."""
-    best: tuple[float, str, exporting.Planned] | None = None
+def tune(plans: Sequence[Plan], args: Sequence[Any], repeats: int) -> Tuned:
+    """The plans, the first one's alternatives behind it, compiled and timed on this host's devices."""
+    best: tuple[float, str, exporting.Planned, Plan] | None = None
     rows = []
-    for row in alternatives(plan)[:max(k, 1)]:
-        function = plan.jit() if row.name == "this plan" else expert(plan, row.name)
+    for number, plan in enumerate(plans):
+        name = f"alternative {number}: {plan.found_by}" if number else "this plan"
+        function = plan.jit()
         seconds = seconds_of(function.jitted, args, function.in_shardings, repeats)
-        rows.append(dataclasses.replace(row, seconds=seconds))
+        rows.append(row_of(name, plan, seconds))
         if best is None or seconds < best[0]:
-            best = (seconds, row.name, function)
+            best = (seconds, name, function, plan)
     assert best
-    return Tuned(best[1], best[2], rows)
+    return Tuned(best[1], best[2], rows, best[3])

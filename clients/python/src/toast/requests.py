@@ -27,7 +27,7 @@ def request_of(leaves: Sequence[Leaf], kept: Sequence[int], axes: Mapping[str, i
     budget = {key: options[key] for key in ("rollouts", "seconds") if options.get(key) is not None}
     if budget:
         request["budget"] = budget
-    for key in ("memory_limit_bytes", "planner", "seed", "trip_counts", "proof", "annotations"):
+    for key in ("memory_limit_bytes", "planner", "seed", "trip_counts", "proof", "annotations", "alternatives"):
         if options.get(key) is not None:
             request[key] = options[key]
     return request

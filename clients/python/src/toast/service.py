@@ -93,7 +93,7 @@ class Client:
         if job["state"] != "succeeded":
             raise _failed(job)
         listed = self.json("GET", path + "/artifacts")["artifacts"]
-        return {each["name"]: self.call("GET", f"{path}/artifacts/{urllib.parse.quote(each['name'])}") for each in listed}
+        return {each["name"]: self.call("GET", f"{path}/artifacts/{urllib.parse.quote(each['name'], safe='/')}") for each in listed}
 
 
 def _form(parts: Mapping[str, bytes]) -> tuple[bytes, str]:

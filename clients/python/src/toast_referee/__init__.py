@@ -7,6 +7,7 @@
     modules.py    reads XLA's final module: matmuls, other kernels, collectives, what the estimate leaves out
     compare.py    price against compiler: order of plans, loss of our choice, ratios of the terms
     plans.py      plans' modules and prices, from the toast program or from a folder of files
+    serve.py      a service's worker that judges its jobs' plans, over HTTP
     __main__.py   toast-referee: compiles K plans, ranks them anew, says by how much price and compiler differ
 
 It needs JAX with its CUDA plugin (`pip install 'jax[cuda12]==0.10.2'`) or libtpu (`libtpu==0.0.51`), no accelerator and no

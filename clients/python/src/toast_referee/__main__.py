@@ -2,11 +2,14 @@
 
     toast-referee --target h100 plan-a/ plan-b/                    folders that `toast plan` wrote
     toast-referee --target v5p:2x2x4 plan/ --module model.mlir.gz alternatives/*.json
+    toast-referee --serve http://127.0.0.1:8080 --referee xla_gpu
     toast-referee --target h100 --module model.mlir.gz --mesh data=4,model=4 fsdp:data+megatron:model batch:data+fsdp:model
 
 A plan is a folder of `toast plan` (manual.mlir, report.json), a plan.json, or an expert's name with --mesh; the last two
 need --module and the toast program, which lowers them. Nothing runs: XLA:GPU and libtpu compile ahead of time, without a
 GPU, a driver or a TPU; but --target here compiles for this machine's own devices and times a few steps there. Before a "nothing fits" is believed this says whether the compiler agrees.
+
+With --serve it is a worker of a service (serve.py): it judges jobs that say "referee": "xla_gpu"; TOAST_WORKER_TOKEN lets it in.
 
 exit status: 0 the best plan fits, 3 none fits, 5 the compiler is not installed or refused every plan, 2 usage
 """
@@ -17,13 +20,16 @@ import pathlib
 import sys
 import tempfile
 
-from . import compare, compilers, devices, plans
+from . import compare, compilers, devices, plans, serve
 
 
 def parser_of():
     parser = argparse.ArgumentParser(prog="toast-referee", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("plans", nargs="+", metavar="PLAN")
-    parser.add_argument("--target", required=True, help=f"{', '.join(devices.GPUS)}, a TPU topology such as v5p:2x2x4, or here")
+    parser.add_argument("plans", nargs="*", metavar="PLAN")
+    parser.add_argument("--target", help=f"{', '.join(devices.GPUS)}, a TPU topology such as v5p:2x2x4, or here; with --serve by default each job's device")
+    parser.add_argument("--serve", metavar="URL", help="be a worker of this service; needs TOAST_WORKER_TOKEN")
+    parser.add_argument("--referee", action="append", metavar="NAME", help="with --serve: xla_gpu (default), xla_tpu or xla_cpu; may be given again")
+    parser.add_argument("--once", action="store_true", help="with --serve: end after one job")
     parser.add_argument("--module", help="the module that was planned")
     parser.add_argument("--mesh", help="for experts' names: axes, outermost first")
     parser.add_argument("--device", help="TOAST's name of the device, for experts' names; default: the target's")
@@ -110,6 +116,11 @@ def show(rows, refused, limit):
 def main():
     parser = parser_of()
     options = parser.parse_args()
+    if options.serve:
+        options.referee = options.referee or ["xla_gpu"]
+        sys.exit(serve.serve(options))
+    if not options.plans or not options.target:
+        parser.error("plans and --target are needed, or --serve")
     with tempfile.TemporaryDirectory(prefix="toast-referee-plans-") as folder:
         try:
             rows, refused = judge(options, pathlib.Path(folder))

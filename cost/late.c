@@ -1,0 +1,70 @@
+/* What runs behind the rest: what no product needs.
+ *
+ *   chain of products     dx 4 | dx 3 | dx 2 | dx 1 |
+ *   weights' gradients                              | dW 4 | dW 3 | dW 2 | dW 1 | updates ..
+ *   their reductions                                       | reduce 4 | reduce 3 | ..
+ *
+ * XLA for GPUs schedules from the end: reductions of gradients come last, hidden behind the products that
+ * make weights' gradients and behind the updates of other parameters. Here these kernels are put into lists,
+ * which price.c runs when the chain is through: list 0 what waits for no late collective (products, in
+ * program order, and the reductions of what they make), list n what is computed from late collective n and
+ * none of a higher number. So no update holds up the products behind it, and all orders depend on the program
+ * alone. Reductions that are combined have one number. Nothing here knows times. */
+#include "cost/internal.h"
+
+#include <string.h>
+
+bool price_is_late(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel)
+{
+    const struct spmd_step *step = &local->steps[scratch->kernels[kernel].step];
+    for (uint32_t result = step->results; result < step->results + step->result_count; result++)
+        if (scratch->uses[result].feeds_matmul)
+            return false;
+    return step->result_count > 0;
+}
+
+void price_late_begin(struct price_scratch *scratch)
+{
+    GROW(scratch->late, scratch->late_room, scratch->kernel_count + 2);
+    memset(scratch->late, 0, (scratch->kernel_count + 2) * sizeof *scratch->late);
+}
+
+static void append(struct price_scratch *scratch, uint32_t list, uint32_t kernel)
+{
+    struct late_kernel *late = scratch->late;
+    if (late[list].last)
+        late[late[list].last - 1].next = kernel + 1;
+    else
+        late[list].first = kernel + 1;
+    late[list].last = kernel + 1;
+}
+
+/* the number of a late collective; members of a group have one. A group whose number is not above `after`
+ * begins anew: what it is made of would come behind it. */
+static uint32_t number_of(struct price_scratch *scratch, uint32_t kernel, uint32_t after, uint32_t *count)
+{
+    uint32_t group = scratch->kernels[kernel].joined;
+    if (!group || after)
+        return ++*count;
+    struct late_kernel *of_group = &scratch->late[group];
+    if (!of_group->number)
+        of_group->number = ++*count;
+    of_group->members++;
+    return of_group->number;
+}
+
+void price_late_add(struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel,
+                    uint32_t *count)
+{
+    const struct kernel *k = &scratch->kernels[kernel];
+    const struct spmd_step *step = &local->steps[k->step];
+    uint32_t list = 0;
+    for (uint32_t i = k->roots; i < k->roots + k->root_count; i++) {
+        uint32_t late = scratch->times[scratch->pool[i].value].late;
+        list = late > list ? late : list;
+    }
+    append(scratch, list, kernel);
+    uint32_t number = spmd_step_is_collective(step) ? number_of(scratch, kernel, list, count) : list;
+    for (uint32_t result = 0; result < step->result_count; result++)
+        scratch->times[step->results + result].late = number;
+}

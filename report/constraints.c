@@ -1,0 +1,175 @@
+/* What a user writes into the model besides the plan's shardings: the constraints of spmd/constraints.h, said
+ * by the op that makes the value, its place in the source, and the arguments that it is made of. */
+#include "spmd/constraints.h"
+#include "report/report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    NEAR_DEPTH = 6,
+    NEAR_VALUES = 64
+}; /* how far back, and over how many values, arguments are looked for */
+
+static bool said(const struct report_constraint *constraint, const char *name)
+{
+    for (uint32_t i = 0; i < constraint->argument_count; i++)
+        if (strcmp(constraint->arguments[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* Arguments that a value is made of without another contraction in between, parameters before others: what
+ * tells the fifth layer's product from the fourth's. */
+static void name_arguments(const struct nda *n, uint32_t value, struct report_constraint *constraint)
+{
+    const struct ir_program *program = n->program;
+    uint32_t values[NEAR_VALUES], depths[NEAR_VALUES], count = 1;
+    const char *others[REPORT_NEAR_ARGUMENTS];
+    uint32_t other_count = 0;
+    values[0] = value;
+    depths[0] = 0;
+    for (uint32_t at = 0; at < count; at++) {
+        const struct ir_value *from = &program->values[values[at]];
+        if (from->op == IR_NONE && from->block == n->block) {
+            const struct nda_argument *argument = &n->arguments[from->index];
+            if (argument->role != NDA_ROLE_PARAMETER && other_count < REPORT_NEAR_ARGUMENTS)
+                others[other_count++] = argument->name;
+            else if (argument->role == NDA_ROLE_PARAMETER &&
+                     constraint->argument_count < REPORT_NEAR_ARGUMENTS && !said(constraint, argument->name))
+                constraint->arguments[constraint->argument_count++] = argument->name;
+            continue;
+        }
+        if (from->op == IR_NONE || depths[at] == NEAR_DEPTH || (at && nda_is_contraction(n, from->op)))
+            continue;
+        for (uint32_t i = 0; i < program->ops[from->op].operand_count && count < NEAR_VALUES; i++) {
+            values[count] = ir_operand(program, from->op, i);
+            depths[count++] = depths[at] + 1;
+        }
+    }
+    for (uint32_t i = 0; constraint->argument_count == 0 && i < other_count; i++)
+        if (!said(constraint, others[i]))
+            constraint->arguments[constraint->argument_count++] = others[i];
+}
+
+/* which of the ops of this name, type and place it is, and how many there are */
+static void count_alike(const struct nda *n, uint32_t value, struct report_constraint *constraint)
+{
+    const struct ir_program *program = n->program;
+    const struct ir_op *op = &program->ops[program->values[value].op];
+    for (uint32_t i = 0; i < program->op_count; i++) {
+        const struct ir_op *other = &program->ops[i];
+        char location[sizeof constraint->location];
+        if (other->code != op->code || other->result_count != op->result_count ||
+            n->op_space[i] == NDA_NONE ||
+            program->values[other->results].type != program->values[op->results].type)
+            continue;
+        report_location(program, i, location, sizeof location);
+        if (strcmp(location, constraint->location) != 0)
+            continue;
+        constraint->occurrence += i < program->values[value].op;
+        constraint->alike++;
+    }
+}
+
+static void describe_uses(const struct nda *n, const struct propagate_constraint *from,
+                          struct report_constraint *constraint)
+{
+    const struct ir_program *program = n->program;
+    for (uint32_t i = 0; i < from->use_count && constraint->use_count < REPORT_NEAR_ARGUMENTS; i++)
+        for (uint32_t op = 0; op < program->op_count; op++) {
+            uint32_t space = n->op_space[op];
+            if (space == NDA_NONE || n->spaces[space].kind != NDA_SPACE_OP ||
+                from->uses[i] < n->spaces[space].slots ||
+                from->uses[i] >= n->spaces[space].slots + n->spaces[space].slot_count)
+                continue;
+            struct report_use *use = &constraint->uses[constraint->use_count++];
+            snprintf(use->op, sizeof use->op, "%s", ir_op_name(program, op));
+            report_location(program, op, use->location, sizeof use->location);
+            break;
+        }
+    constraint->at_uses = true;
+}
+
+static void describe(const struct report *report, const struct propagate_constraint *from,
+                     struct report_constraint *constraint)
+{
+    const struct plan_context *context = evaluator_context(report->evaluator);
+    const struct nda *n = plan_context_nda(context);
+    const struct ir_value *value = &n->program->values[from->value];
+    constraint->value = from->value;
+    snprintf(constraint->op, sizeof constraint->op, "%s",
+             value->op != IR_NONE       ? ir_op_name(n->program, value->op)
+             : value->block == n->block ? "argument"
+                                        : "loop value");
+    report_location(n->program, value->op, constraint->location, sizeof constraint->location);
+    if (value->op == IR_NONE && value->block == n->block)
+        snprintf(constraint->location, sizeof constraint->location, "%s", n->arguments[value->index].name);
+    constraint->result = value->op == IR_NONE ? 0 : value->index;
+    report_type(n->program, from->value, constraint->type, sizeof constraint->type);
+    (void)spmd_form_sharding(n, plan_context_mesh(context), from->value, &from->form, &constraint->sharding);
+    report_spec(&constraint->sharding, plan_context_mesh(context), constraint->spec, sizeof constraint->spec);
+    name_arguments(n, from->value, constraint);
+    if (value->op != IR_NONE)
+        count_alike(n, from->value, constraint);
+    if (from->uses)
+        describe_uses(n, from, constraint);
+}
+
+enum error_code report_add_constraints(struct report *report, struct error *e)
+{
+    const struct plan_context *context = evaluator_context(report->evaluator);
+    struct spmd_constraints found;
+    struct plan plan;
+    plan_init(&plan, plan_context_nda(context), plan_context_mesh(context));
+    enum error_code code = ERROR_OK;
+    if (!search_plan_replay(context, &report->plan, &plan))
+        code = error_set(e, ERROR_INTERNAL, "the plan's decisions do not replay to its hash");
+    if (!code)
+        code = spmd_constraints_find(context, &plan, evaluator_options(report->evaluator), 0, &found, e);
+    plan_release(&plan);
+    if (code)
+        return code;
+    report->has_constraints = true;
+    report->constraints = arena_alloc(report->arena, (found.count + 1) * sizeof *report->constraints);
+    report->constraint_count = found.count;
+    report->constraint_candidates = found.candidates;
+    report->moved_plan_bytes = found.plan_bytes;
+    report->moved_specs_bytes = found.specs_bytes;
+    report->moved_list_bytes = found.list_bytes;
+    report->moved_annotated_bytes = found.all_bytes;
+    for (uint32_t i = 0; i < found.count; i++)
+        describe(report, &found.list[i], &report->constraints[i]);
+    spmd_constraints_release(&found);
+    return ERROR_OK;
+}
+
+void report_text_constraints(const struct report *report, struct text *text)
+{
+    char specs[32], list[32], annotated[32];
+    if (!report->has_constraints)
+        return;
+    report_bytes(report->moved_specs_bytes, specs);
+    report_bytes(report->moved_list_bytes, list);
+    report_bytes(report->moved_annotated_bytes, annotated);
+    text_add(text, "\nWhat to write into the model (PartitionSpecs of arguments and results do not say it)\n"
+                   "-------------------------------------------------------------------------------------\n");
+    text_printf(text, "XLA moves, by our model of it: %s with the specs alone, %s with these, %s annotated\n",
+                specs, list, annotated);
+    if (report->constraint_count == 0)
+        text_add(text, "nothing: the specs of arguments and results are enough\n");
+    for (uint32_t i = 0; i < report->constraint_count; i++) {
+        const struct report_constraint *constraint = &report->constraints[i];
+        text_printf(text, "%2u. with_sharding_constraint(%s, %s)\n    %s at %s", i + 1, constraint->type,
+                    constraint->spec, constraint->op, constraint->location);
+        if (constraint->alike > 1)
+            text_printf(text, ", number %u of %u", constraint->occurrence + 1, constraint->alike);
+        for (uint32_t k = 0; k < constraint->argument_count; k++)
+            text_printf(text, "%s%s", k ? ", " : "; made of ", constraint->arguments[k]);
+        if (constraint->at_uses)
+            text_printf(text, "\n    only where %s at %s reads it", constraint->uses[0].op,
+                        constraint->uses[0].location);
+        text_add_char(text, '\n');
+    }
+}

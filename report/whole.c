@@ -1,0 +1,340 @@
+/* Dimensions that look alike are one group, so a group is what a reader calls a dimension. How much of the
+ * memory at the peak has it, how much of the time is spent in ops over it, and is no factor of it split
+ * anywhere: then why. The last reason is measured: the plan with the best decision for it is walked and
+ * priced. */
+#include "report/whole.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { HUNDREDTH = 100 }; /* from which share on a dimension has to be explained */
+enum { PRICED = 12 };     /* dimensions whose best try is priced: those with most memory or time */
+
+struct finder {
+    const struct plan_context *context;
+    const struct nda *n;
+    const struct mesh *mesh;
+    struct evaluator_session *session;
+    const struct plan *plan;
+    const struct spmd_local *local;
+    const int64_t *step_times;
+    struct report *report;
+    int64_t *bytes, *time_ps; /* by group */
+    bool *split;
+    struct plan trial;
+};
+
+static uint32_t group_at(const struct nda *n, uint32_t factor_index)
+{
+    return n->colors[n->factors[factor_index].color].group;
+}
+
+/* ---- how much depends on each group ---- */
+
+/* groups of a value's atoms, as the space that defines it has them; each once */
+static void weigh_value(struct finder *finder, uint32_t value, int64_t bytes)
+{
+    const struct nda *n = finder->n;
+    uint32_t slot = n->value_def_slot[value], seen[NDA_MAX_FACTORS], count = 0;
+    for (uint32_t i = 0; slot != NDA_NONE && i < nda_atom_count(n, value); i++) {
+        uint32_t factor = nda_slot_factor(n, slot, i);
+        if (factor == NDA_NONE || count == NDA_MAX_FACTORS)
+            continue;
+        bool again = false;
+        for (uint32_t k = 0; k < count; k++)
+            again |= seen[k] == group_at(n, factor);
+        seen[count++] = group_at(n, factor);
+        finder->bytes[seen[count - 1]] += again ? 0 : bytes;
+    }
+}
+
+static void weigh(struct finder *finder)
+{
+    const struct nda *n = finder->n;
+    const struct spmd_local *local = finder->local;
+    uint32_t count = 0;
+    struct price_live *live = price_live_at(local, evaluator_machine(finder->report->evaluator),
+                                            finder->report->price.peak_step, &count);
+    for (uint32_t i = 0; i < count; i++)
+        weigh_value(finder, local->values[live[i].value].origin, live[i].bytes);
+    free(live);
+    for (uint32_t i = 0; i < local->step_count; i++) {
+        const struct spmd_step *step = &local->steps[i];
+        uint32_t space = step->kind == SPMD_OP ? n->op_space[step->op] : NDA_NONE;
+        uint32_t seen[NDA_MAX_FACTORS], groups = 0;
+        for (uint32_t k = 0; space != NDA_NONE && k < n->spaces[space].factor_count; k++) {
+            uint32_t group = group_at(n, n->spaces[space].factors + k);
+            bool again = false;
+            for (uint32_t at = 0; at < groups; at++)
+                again |= seen[at] == group;
+            seen[groups++] = group;
+            finder->time_ps[group] += again ? 0 : finder->step_times[i] * step->trips;
+        }
+    }
+    for (uint32_t space = 0; space < n->space_count; space++)
+        for (uint32_t axis = 0; axis < finder->mesh->axis_count; axis++) {
+            uint8_t factor = plan_space(finder->plan, space)[axis].factor;
+            if (factor != NDA_NO_FACTOR && finder->mesh->axes[axis].size > 1)
+                finder->split[group_at(n, n->spaces[space].factors + factor)] = true;
+        }
+}
+
+/* ---- what is in the way ---- */
+
+static bool some_axis_divides(const struct finder *finder, int64_t size)
+{
+    for (uint32_t axis = 0; axis < finder->mesh->axis_count; axis++)
+        if (finder->mesh->axes[axis].size > 1 && size % finder->mesh->axes[axis].size == 0)
+            return true;
+    return false;
+}
+
+/* "divided by none of data=4, model=8; nearest 50256, 50260" */
+static void tell_sizes(const struct finder *finder, int64_t size, char *out, size_t room)
+{
+    int64_t least = 0;
+    size_t at = (size_t)snprintf(out, room, "%lld is divided by none of ", (long long)size);
+    for (uint32_t axis = 0, shown = 0; axis < finder->mesh->axis_count; axis++) {
+        int64_t devices = finder->mesh->axes[axis].size;
+        if (devices < 2)
+            continue;
+        least = least == 0 || devices < least ? devices : least;
+        if (at < room)
+            at += (size_t)snprintf(out + at, room - at, "%s%s=%lld", shown++ ? ", " : "",
+                                   finder->mesh->axes[axis].name, (long long)devices);
+    }
+    int64_t below = size / least * least;
+    if (at < room && below > 0)
+        snprintf(out + at, room - at, "; the nearest sizes that are: %lld, %lld", (long long)below,
+                 (long long)(below + least));
+    else if (at < room)
+        snprintf(out + at, room - at, "; the nearest size that is: %lld", (long long)(below + least));
+}
+
+/* the op that keeps most of the group's factors whole, and whether none of them could be split */
+static bool no_rule(const struct finder *finder, uint32_t group, struct report_whole *whole)
+{
+    const struct nda *n = finder->n;
+    int64_t largest = -1;
+    bool some = false;
+    for (uint32_t space = 0; space < n->space_count; space++)
+        for (uint32_t k = 0; k < n->spaces[space].factor_count; k++) {
+            const struct nda_factor *factor = &n->factors[n->spaces[space].factors + k];
+            if (group_at(n, n->spaces[space].factors + k) != group)
+                continue;
+            some |= factor->shardable && n->spaces[space].kind == NDA_SPACE_OP;
+            if (factor->shardable || n->spaces[space].kind != NDA_SPACE_OP || factor->size <= largest)
+                continue;
+            largest = factor->size;
+            snprintf(whole->op, sizeof whole->op, "%s", ir_op_name(n->program, n->spaces[space].op));
+            report_location(n->program, n->spaces[space].op, whole->location, sizeof whole->location);
+        }
+    if (some)
+        whole->op[0] = whole->location[0] = 0;
+    return !some && largest >= 0;
+}
+
+/* the plan with a decision before or behind all others */
+static enum error_code try_decision(struct finder *finder, struct plan_decision decision, bool first,
+                                    struct report_whole *whole, struct error *e)
+{
+    const struct search_plan *plan = &finder->report->plan;
+    struct price price;
+    struct cost cost;
+    uint32_t changed = 0;
+    plan_copy(&finder->trial, plan_context_start(finder->context));
+    if (first)
+        changed = plan_apply(finder->context, &finder->trial, decision);
+    for (uint32_t i = 0; i < plan->count; i++)
+        plan_apply(finder->context, &finder->trial, plan->decisions[i]);
+    for (uint32_t i = 0; i < plan->factor_count; i++)
+        plan_apply_factor(finder->context, &finder->trial, plan->factors[i].space, plan->factors[i].factor,
+                          plan->factors[i].axis);
+    if (!first)
+        changed = plan_apply(finder->context, &finder->trial, decision);
+    if (!changed)
+        return ERROR_OK;
+    TRY(evaluator_price(finder->session, &finder->trial, &price, &cost, e));
+    whole->takes_turn |= !first;
+    if (!whole->tried || cost.c < whole->cost.c) {
+        whole->tried = true;
+        whole->first = first;
+        whole->cost = cost;
+        whole->step_ps = price.step_ps;
+        whole->peak_bytes = price.peak_bytes;
+        struct text text = {0};
+        plan_decision_text(finder->context, decision, &text);
+        snprintf(whole->best, sizeof whole->best, "%s", text.at ? text.at : "");
+        text_release(&text);
+    }
+    return ERROR_OK;
+}
+
+static enum error_code try_group(struct finder *finder, struct report_whole *whole, struct error *e)
+{
+    const struct nda_group *group = &finder->n->groups[whole->group];
+    uint32_t sides = group->bits ? 2 : 1;
+    for (uint8_t axis = 0; axis < finder->mesh->axis_count; axis++)
+        for (uint32_t side = 0; side < sides && finder->mesh->axes[axis].size > 1; side++)
+            for (int first = 0; first < 2; first++) {
+                struct plan_decision decision = {.group = whole->group,
+                                                 .bits = side ? (1u << group->bits) - 1 : 0,
+                                                 .axis = axis,
+                                                 .scope = PLAN_SCOPE_ALL};
+                TRY(try_decision(finder, decision, first, whole, e));
+            }
+    if (!whole->tried)
+        whole->reason = REPORT_NO_RULE;
+    else
+        whole->reason = whole->takes_turn ? REPORT_NO_GAIN : REPORT_CONFLICT_LOST;
+    return ERROR_OK;
+}
+
+static int by_share(const void *left, const void *right)
+{
+    const struct report_whole *whole = left, *other = right;
+    double share = whole->memory > whole->time ? whole->memory : whole->time;
+    double than = other->memory > other->time ? other->memory : other->time;
+    if (share != than)
+        return share > than ? -1 : 1;
+    return whole->group < other->group ? -1 : whole->group > other->group;
+}
+
+static void list(struct finder *finder)
+{
+    struct report *report = finder->report;
+    report->whole = arena_alloc(report->arena, (finder->n->group_count + 1) * sizeof *report->whole);
+    for (uint32_t group = 0; group < finder->n->group_count; group++) {
+        double memory = (double)finder->bytes[group] /
+                        (double)(report->price.peak_bytes > 0 ? report->price.peak_bytes : 1);
+        double time =
+            (double)finder->time_ps[group] / (double)(report->price.step_ps > 0 ? report->price.step_ps : 1);
+        if (finder->split[group] || finder->n->groups[group].size < 2 ||
+            (memory * HUNDREDTH <= 1 && time * HUNDREDTH <= 1))
+            continue;
+        struct report_whole *whole = &report->whole[report->whole_count++];
+        whole->group = group;
+        whole->size = finder->n->groups[group].size;
+        whole->memory = memory < 1 ? memory : 1;
+        whole->time = time < 1 ? time : 1;
+        snprintf(whole->label, sizeof whole->label, "%s", finder->n->groups[group].label);
+    }
+    qsort(report->whole, report->whole_count, sizeof *report->whole, by_share);
+}
+
+static void warn_of_batch(struct finder *finder)
+{
+    const struct nda *n = finder->n;
+    for (uint32_t group = 0; group < n->group_count; group++) {
+        char sizes[300], line[400];
+        if (!(n->groups[group].roles & NDA_COLOR_BATCH) || n->groups[group].size < 2 ||
+            mesh_devices(finder->mesh) < 2 || some_axis_divides(finder, n->groups[group].size))
+            continue;
+        tell_sizes(finder, n->groups[group].size, sizes, sizeof sizes);
+        snprintf(line, sizeof line, "the batch (%s) is not split: %s", n->groups[group].label, sizes);
+        report_add_warning(finder->report, line);
+    }
+}
+
+static enum error_code explain(struct finder *finder, struct error *e)
+{
+    struct report *report = finder->report;
+    for (uint32_t i = 0; i < report->whole_count; i++) {
+        struct report_whole *whole = &report->whole[i];
+        if (mesh_devices(finder->mesh) > 1 && !some_axis_divides(finder, whole->size)) {
+            whole->reason = REPORT_DOES_NOT_DIVIDE;
+            tell_sizes(finder, whole->size, whole->sizes, sizeof whole->sizes);
+        } else if (no_rule(finder, whole->group, whole)) {
+            whole->reason = REPORT_NO_RULE;
+        } else if (i < PRICED) {
+            TRY(try_group(finder, whole, e));
+        } else {
+            whole->reason = REPORT_NOT_TRIED;
+        }
+    }
+    return ERROR_OK;
+}
+
+enum error_code report_find_whole(const struct plan_context *context, struct evaluator_session *session,
+                                  const struct plan *plan, const struct spmd_local *local,
+                                  const int64_t *step_times, struct report *report, struct error *e)
+{
+    struct finder finder = {.context = context,
+                            .n = plan_context_nda(context),
+                            .mesh = plan_context_mesh(context),
+                            .session = session,
+                            .plan = plan,
+                            .local = local,
+                            .step_times = step_times,
+                            .report = report};
+    finder.bytes = mem_zalloc(finder.n->group_count + 1, sizeof *finder.bytes);
+    finder.time_ps = mem_zalloc(finder.n->group_count + 1, sizeof *finder.time_ps);
+    finder.split = mem_zalloc(finder.n->group_count + 1, sizeof *finder.split);
+    plan_init(&finder.trial, finder.n, finder.mesh);
+    weigh(&finder);
+    list(&finder);
+    enum error_code code = explain(&finder, e);
+    warn_of_batch(&finder);
+    plan_release(&finder.trial);
+    free(finder.bytes);
+    free(finder.time_ps);
+    free(finder.split);
+    return code;
+}
+
+const char *report_reason_name(enum report_reason reason)
+{
+    switch (reason) {
+    case REPORT_DOES_NOT_DIVIDE: return "does_not_divide";
+    case REPORT_CONFLICT_LOST: return "conflict_lost";
+    case REPORT_NO_RULE: return "no_rule";
+    case REPORT_NO_GAIN: return "no_gain";
+    case REPORT_NOT_TRIED: return "not_tried";
+    }
+    return "";
+}
+
+static void text_price(const struct report *report, const struct report_whole *whole, struct text *text)
+{
+    char step[32], peak[32];
+    report_time(whole->step_ps, step);
+    report_bytes(whole->peak_bytes, peak);
+    text_printf(
+        text, "best try %s%s: %s (%+.1f %%), %s%s\n", whole->best, whole->first ? " first" : "", step,
+        100 * ((double)whole->step_ps / (double)(report->price.step_ps > 0 ? report->price.step_ps : 1) - 1),
+        peak, whole->peak_bytes > report->memory_limit_bytes ? ", which does not fit" : "");
+}
+
+void report_text_whole(const struct report *report, struct text *text)
+{
+    if (report->whole_count == 0)
+        return;
+    text_add(text, "\nWhy not split (dimensions left whole, with their part of the peak and of the step)\n"
+                   "----------------------------------------------------------------------------------\n");
+    for (uint32_t i = 0; i < report->whole_count; i++) {
+        const struct report_whole *whole = &report->whole[i];
+        text_printf(text, "%-16.40s %8lld %4.0f %% %4.0f %%  ", whole->label, (long long)whole->size,
+                    100 * whole->memory, 100 * whole->time);
+        switch (whole->reason) {
+        case REPORT_DOES_NOT_DIVIDE: text_printf(text, "does not divide: %s\n", whole->sizes); break;
+        case REPORT_NO_RULE:
+            if (whole->op[0])
+                text_printf(text, "no rule: %s at %s takes it whole\n", whole->op, whole->location);
+            else
+                text_add(text, "no decision has an effect: pins, or all axes taken\n");
+            break;
+        case REPORT_CONFLICT_LOST:
+            text_add(
+                text,
+                "conflict lost: other dimensions have the axes;\n                                      ");
+            text_price(report, whole, text);
+            break;
+        case REPORT_NO_GAIN:
+            text_add(text, "no gain: ");
+            text_price(report, whole, text);
+            break;
+        case REPORT_NOT_TRIED: text_add(text, "not tried\n"); break;
+        }
+    }
+}

@@ -1,0 +1,18 @@
+/* Why not split: for every dimension that a plan leaves whole although much of the memory or time depends
+ * on it, what is in the way (struct report_whole). */
+#ifndef TOAST_REPORT_WHOLE_H
+#define TOAST_REPORT_WHOLE_H
+
+#include "report/report.h"
+
+/* Fills report->whole (in the report's arena) and adds a warning for a batch that no axis divides. local: of
+ * the plan, with the times of its steps. Errors: of the walk. */
+enum error_code report_find_whole(const struct plan_context *context, struct evaluator_session *session,
+                                  const struct plan *plan, const struct spmd_local *local,
+                                  const int64_t *step_times, struct report *report,
+                                  struct error *e) BASE_CHECKED;
+/* its section of report.txt */
+void report_text_whole(const struct report *report, struct text *out);
+const char *report_reason_name(enum report_reason reason); /* "does_not_divide" */
+
+#endif

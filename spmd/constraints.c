@@ -1,0 +1,482 @@
+/* Candidates from the plan's forms, then leaving out.
+ * A candidate says of a value's definition, or of some of its uses, the form that it has there under the
+ * plan. Candidates that look alike (op, type, form, first use) are one class: what one layer needs the
+ * others need. First classes are left out in halves, quarters .. single ones, then single candidates of
+ * what is left. */
+#include "spmd/constraints.h"
+
+#include "spmd/forms.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { EFFORT = 1 << 21 }; /* ops visited: seconds */
+enum { SLACK = 100 };      /* a list may move 1/SLACK more than all candidates do, if it is shorter */
+
+struct candidate {
+    struct propagate_constraint constraint;
+    uint64_t class_key;
+    uint32_t class_index;
+};
+
+/* what some choice of candidates comes to */
+struct moved {
+    int64_t bytes;
+    uint32_t astray;
+};
+
+struct finder {
+    const struct plan_context *context;
+    const struct plan *plan;
+    const struct nda *n;
+    const struct mesh *mesh;
+    const struct spmd_options *options;
+    struct spmd_forms *forms;
+    struct propagate *propagate;
+    struct spmd_local local;
+    struct plan made;
+    uint32_t *slot_space;
+    uint32_t *use_start, *uses; /* use slots by value */
+    VEC(struct candidate) candidates;
+    struct propagate_constraint *list;
+    bool *on;
+    uint32_t class_count;
+    int64_t left;     /* ops that may still be visited */
+    struct moved now; /* what stands comes to */
+    uint32_t runs;
+};
+
+/* ---- forms ---- */
+
+bool spmd_form_sharding(const struct nda *n, const struct mesh *mesh, uint32_t value,
+                        const struct spmd_form *form, struct plan_sharding *out)
+{
+    const struct ir_type *type = ir_value_type(n->program, value);
+    const struct nda_atom *atoms = nda_atoms(n, value);
+    int64_t left[IR_MAX_RANK]; /* of the atoms before, what no axis has cut; > 1: nothing may follow */
+    memset(out, 0, sizeof *out);
+    out->rank = type->kind == IR_TYPE_TENSOR ? type->rank : 0;
+    for (uint32_t dim = 0; dim < out->rank; dim++)
+        left[dim] = 1;
+    for (uint32_t i = 0; i < nda_atom_count(n, value); i++) {
+        int64_t rest = atoms[i].size;
+        for (uint32_t position = 0; position < mesh->axis_count; position++)
+            for (uint32_t axis = 0; axis < mesh->axis_count; axis++) {
+                if (form->at[axis] != i || form->position[axis] != position)
+                    continue;
+                if (left[atoms[i].dim] > 1)
+                    return false;
+                out->dims[atoms[i].dim].axes[out->dims[atoms[i].dim].count++] = (uint8_t)axis;
+                rest /= mesh->axes[axis].size;
+            }
+        left[atoms[i].dim] *= rest;
+    }
+    for (uint32_t axis = 0; axis < mesh->axis_count; axis++)
+        if (form->at[axis] != SPMD_REPLICATED && form->at[axis] >= SPMD_WHOLE)
+            return false;
+    return true;
+}
+
+/* as a user can say it: partial sums are whole */
+static void drop_partial(struct spmd_form *form)
+{
+    for (uint32_t axis = 0; axis < MESH_MAX_AXES; axis++)
+        if (form->at[axis] >= SPMD_PARTIAL) {
+            form->at[axis] = SPMD_REPLICATED;
+            form->position[axis] = 0;
+        }
+}
+
+static bool is_partial(const struct spmd_form *form)
+{
+    for (uint32_t axis = 0; axis < MESH_MAX_AXES; axis++)
+        if (form->at[axis] >= SPMD_PARTIAL && form->at[axis] != SPMD_REPLICATED)
+            return true;
+    return false;
+}
+
+static void form_at(const struct finder *finder, uint32_t slot, struct spmd_form *form)
+{
+    uint32_t space = finder->slot_space[slot];
+    spmd_forms_slot(finder->forms, space, slot, plan_space(finder->plan, space), form);
+}
+
+/* ---- candidates ---- */
+
+static uint64_t mixed(uint64_t key, const void *data, size_t size)
+{
+    return hash_bytes(data, size, key);
+}
+
+static uint64_t class_of(const struct finder *finder, const struct propagate_constraint *constraint)
+{
+    const struct ir_program *program = finder->n->program;
+    const struct ir_value *value = &program->values[constraint->value];
+    uint32_t facts[4] = {value->type, value->op == IR_NONE ? IR_NONE : program->ops[value->op].code,
+                         constraint->uses != NULL, 0};
+    if (constraint->uses)
+        facts[3] = program->ops[finder->n->spaces[finder->slot_space[constraint->uses[0]]].op].code;
+    uint64_t key = mixed(1, facts, sizeof facts);
+    if (value->op != IR_NONE && program->ops[value->op].location != IR_NONE) {
+        const char *location = ir_string(program, program->ops[value->op].location);
+        key = mixed(key, location, strlen(location));
+    }
+    return mixed(key, &constraint->form, sizeof constraint->form);
+}
+
+static void add_candidate(struct finder *finder, uint32_t value, const struct spmd_form *form,
+                          const uint32_t *uses, uint32_t use_count)
+{
+    struct plan_sharding sharding;
+    struct candidate candidate = {.constraint = {.value = value, .form = *form, .use_count = use_count}};
+    if (!spmd_form_sharding(finder->n, finder->mesh, value, form, &sharding))
+        return;
+    if (uses) {
+        uint32_t *kept = mem_alloc((use_count + 1) * sizeof *kept);
+        memcpy(kept, uses, use_count * sizeof *kept);
+        candidate.constraint.uses = kept;
+    }
+    candidate.class_key = class_of(finder, &candidate.constraint);
+    VEC_PUSH(&finder->candidates, candidate);
+}
+
+/* constants and what is made of them cost nothing in any form; scalars have none */
+static bool worth_saying(const struct finder *finder, uint32_t value)
+{
+    uint32_t op = finder->n->program->values[value].op;
+    if (!nda_atom_count(finder->n, value))
+        return false;
+    return op == IR_NONE || spmd_forms_freedom(finder->forms, op) != SPMD_FREE;
+}
+
+/* The definition's form, then one candidate for each other form that uses want. A definition that is
+ * partial is reduced into the form of its first use. */
+static void consider(struct finder *finder, uint32_t slot)
+{
+    const struct nda *n = finder->n;
+    uint32_t value = n->slots[slot].value, count = finder->use_start[value + 1] - finder->use_start[value];
+    const uint32_t *uses = finder->uses + finder->use_start[value];
+    struct spmd_form own, *wanted = mem_alloc((count + 1) * sizeof *wanted);
+    bool argument = n->spaces[finder->slot_space[slot]].kind == NDA_SPACE_ARGUMENT;
+    uint32_t *same = mem_alloc((count + 1) * sizeof *same);
+    if (argument)
+        spmd_boundary_form(finder->context, finder->plan, finder->slot_space[slot], &own);
+    else
+        form_at(finder, slot, &own);
+    for (uint32_t i = 0; i < count; i++) {
+        form_at(finder, uses[i], &wanted[i]);
+        drop_partial(&wanted[i]);
+    }
+    if (is_partial(&own) && count)
+        own = wanted[0];
+    drop_partial(&own);
+    if (!argument)
+        add_candidate(finder, value, &own, NULL, 0);
+    for (uint32_t i = 0; i < count; i++) {
+        bool first = !spmd_form_equal(&wanted[i], &own);
+        for (uint32_t k = 0; k < i && first; k++)
+            first = !spmd_form_equal(&wanted[k], &wanted[i]);
+        uint32_t alike = 0;
+        for (uint32_t k = i; k < count && first; k++)
+            if (spmd_form_equal(&wanted[k], &wanted[i]))
+                same[alike++] = uses[k];
+        if (alike)
+            add_candidate(finder, value, &wanted[i], same, alike);
+    }
+    free(wanted);
+    free(same);
+}
+
+static void list_uses(struct finder *finder)
+{
+    const struct nda *n = finder->n;
+    uint32_t values = n->program->value_count, total = 0;
+    finder->slot_space = mem_alloc(((size_t)n->slot_count + 1) * sizeof *finder->slot_space);
+    finder->use_start = mem_zalloc((size_t)values + 2, sizeof *finder->use_start);
+    for (uint32_t space = 0; space < n->space_count; space++)
+        for (uint32_t k = 0; k < n->spaces[space].slot_count; k++)
+            finder->slot_space[n->spaces[space].slots + k] = space;
+    /* results are the boundary's business; loops and branches carry what they are given */
+    for (int fill = 0; fill < 2; fill++) {
+        for (uint32_t slot = 0; slot < n->slot_count; slot++) {
+            if (n->slots[slot].is_result || n->spaces[finder->slot_space[slot]].kind != NDA_SPACE_OP)
+                continue;
+            if (fill)
+                finder->uses[finder->use_start[n->slots[slot].value]++] = slot;
+            else
+                finder->use_start[n->slots[slot].value + 1]++;
+            total++;
+        }
+        if (!fill) {
+            for (uint32_t value = 0; value < values; value++)
+                finder->use_start[value + 1] += finder->use_start[value];
+            finder->uses = mem_alloc(((size_t)total + 1) * sizeof *finder->uses);
+        }
+    }
+    for (uint32_t value = values; value > 0; value--) /* filling has moved each start to its end */
+        finder->use_start[value] = finder->use_start[value - 1];
+    finder->use_start[0] = 0;
+}
+
+/* ---- what a choice of candidates moves ---- */
+
+static int64_t bytes_moved(const struct spmd_local *local)
+{
+    int64_t bytes = 0;
+    for (uint32_t i = 0; i < local->step_count; i++) {
+        const struct spmd_step *step = &local->steps[i];
+        if (!spmd_step_is_collective(step))
+            continue;
+        const struct spmd_value *value = step->kind == SPMD_REDUCE_SCATTER
+                                             ? spmd_operand_value(local, step, 0)
+                                             : &local->values[step->results];
+        bytes += value->bytes * step->trips;
+    }
+    return bytes;
+}
+
+/* ops that make much of much data, split otherwise than the plan does: what moves there, and what it takes in
+ * memory, the model can only guess */
+static uint32_t astray(const struct finder *finder)
+{
+    const struct nda *n = finder->n;
+    uint32_t count = 0;
+    for (uint32_t space = 0; space < n->space_count; space++) {
+        if (n->spaces[space].kind != NDA_SPACE_OP)
+            continue;
+        enum ir_family family = ir_opcode_family(n->program->ops[n->spaces[space].op].code);
+        if (family != IR_FAMILY_DOT && family != IR_FAMILY_CONVOLUTION && family != IR_FAMILY_GATHER &&
+            family != IR_FAMILY_SCATTER)
+            continue;
+        const struct plan_cell *wanted = plan_space(finder->plan, space),
+                               *is = plan_space(&finder->made, space);
+        for (uint32_t axis = 0; axis < finder->mesh->axis_count; axis++)
+            if (wanted[axis].factor != is[axis].factor) {
+                count++;
+                break;
+            }
+    }
+    return count;
+}
+
+static enum error_code measure(struct finder *finder, struct moved *moved, struct error *e)
+{
+    propagate_run(finder->propagate, finder->plan, finder->list, finder->on,
+                  (uint32_t)finder->candidates.count, &finder->made);
+    finder->left -= finder->n->space_count;
+    finder->runs++;
+    TRY(spmd_walk(finder->context, &finder->made, finder->options, &finder->local, e));
+    *moved = (struct moved){bytes_moved(&finder->local), astray(finder)};
+    return ERROR_OK;
+}
+
+/* ---- leaving out ---- */
+
+static bool good(const struct moved *moved, const struct moved *most)
+{
+    return moved->bytes <= most->bytes && moved->astray <= most->astray;
+}
+
+/* units: candidates by class (class_index), or each its own; leaves out units first .. first + count if
+ * nothing is lost by it */
+static enum error_code leave_out(struct finder *finder, const uint32_t *unit_of, uint32_t first,
+                                 uint32_t count, const struct moved *most, struct error *e)
+{
+    uint32_t total = (uint32_t)finder->candidates.count, gone = 0;
+    bool *before = mem_alloc(total + 1);
+    struct moved now = {0, 0};
+    memcpy(before, finder->on, total);
+    for (uint32_t i = 0; i < total; i++)
+        if (finder->on[i] && unit_of[i] >= first && unit_of[i] < first + count) {
+            finder->on[i] = false;
+            gone++;
+        }
+    enum error_code code = gone ? measure(finder, &now, e) : ERROR_OK;
+    if (gone && code == ERROR_OK) {
+        if (good(&now, most))
+            finder->now = now;
+        else
+            memcpy(finder->on, before, total);
+    }
+    free(before);
+    return code;
+}
+
+static enum error_code shorten(struct finder *finder, const uint32_t *unit_of, uint32_t units,
+                               bool last_first, const struct moved *most, struct error *e)
+{
+    for (uint32_t chunk = (units + 1) / 2; chunk > 0; chunk = chunk > 1 ? (chunk + 1) / 2 : 0) {
+        uint32_t chunks = (units + chunk - 1) / chunk;
+        for (uint32_t i = 0; i < chunks && finder->left > 0; i++)
+            TRY(leave_out(finder, unit_of, (last_first ? chunks - 1 - i : i) * chunk, chunk, most, e));
+    }
+    return ERROR_OK;
+}
+
+static int by_key(const void *left, const void *right)
+{
+    const struct candidate *candidate = *(const struct candidate *const *)left;
+    const struct candidate *other = *(const struct candidate *const *)right;
+    if (candidate->class_key != other->class_key)
+        return candidate->class_key < other->class_key ? -1 : 1;
+    return candidate < other ? -1 : candidate > other;
+}
+
+/* classes are numbered by the first of their candidates */
+static void number_classes(struct finder *finder)
+{
+    uint32_t count = (uint32_t)finder->candidates.count;
+    struct candidate **sorted = mem_alloc((count + 1) * sizeof *sorted);
+    for (uint32_t i = 0; i < count; i++) {
+        sorted[i] = &finder->candidates.at[i];
+        sorted[i]->class_index = UINT32_MAX;
+    }
+    qsort(sorted, count, sizeof *sorted, by_key);
+    for (uint32_t i = 1; i < count; i++) /* the first of its class, by index */
+        if (sorted[i]->class_key == sorted[i - 1]->class_key)
+            sorted[i]->class_index = sorted[i - 1]->class_index == UINT32_MAX
+                                         ? (uint32_t)(sorted[i - 1] - finder->candidates.at)
+                                         : sorted[i - 1]->class_index;
+    for (uint32_t i = 0; i < count; i++) {
+        struct candidate *candidate = &finder->candidates.at[i];
+        candidate->class_index = candidate->class_index == UINT32_MAX
+                                     ? finder->class_count++
+                                     : finder->candidates.at[candidate->class_index].class_index;
+    }
+    free(sorted);
+}
+
+static uint32_t count_on(const struct finder *finder)
+{
+    uint32_t count = 0;
+    for (size_t i = 0; i < finder->candidates.count; i++)
+        count += finder->on[i];
+    return count;
+}
+
+/* from all candidates to a short list, classes first */
+static enum error_code list_from_all(struct finder *finder, bool last_first, const struct moved *most,
+                                     struct error *e)
+{
+    uint32_t count = (uint32_t)finder->candidates.count, left = 0;
+    uint32_t *units = mem_alloc((count + 1) * sizeof *units);
+    for (uint32_t i = 0; i < count; i++) {
+        finder->on[i] = true;
+        units[i] = finder->candidates.at[i].class_index;
+    }
+    enum error_code code = shorten(finder, units, finder->class_count, last_first, most, e);
+    for (uint32_t i = 0; i < count; i++)
+        units[i] = finder->on[i] ? left++ : UINT32_MAX;
+    if (code == ERROR_OK)
+        code = shorten(finder, units, left, last_first, most, e);
+    free(units);
+    return code;
+}
+
+/* The shorter of two lists: what is late stays, or, as long as effort is left, what is early (a forward pass,
+ * where a user can write it; of equal length it is preferred). */
+static enum error_code shortest(struct finder *finder, const struct moved *most, struct error *e)
+{
+    size_t size = finder->candidates.count;
+    TRY(list_from_all(finder, false, most, e));
+    bool *late = mem_alloc(size + 1);
+    struct moved of_late = finder->now;
+    uint32_t count = count_on(finder);
+    memcpy(late, finder->on, size);
+    enum error_code code = list_from_all(finder, true, most, e);
+    if (code == ERROR_OK && count < count_on(finder)) {
+        memcpy(finder->on, late, size);
+        finder->now = of_late;
+    }
+    free(late);
+    return code;
+}
+
+static enum error_code find(struct finder *finder, struct spmd_constraints *out, struct error *e)
+{
+    uint32_t count = (uint32_t)finder->candidates.count;
+    struct moved specs, all;
+    out->candidates = count;
+    TRY(spmd_walk(finder->context, finder->plan, finder->options, &finder->local, e));
+    out->plan_bytes = bytes_moved(&finder->local);
+    TRY(measure(finder, &specs, e));
+    memset(finder->on, 1, count);
+    TRY(measure(finder, &all, e));
+    struct moved most = all;
+    if (out->plan_bytes > most.bytes)
+        most.bytes = out->plan_bytes;
+    most.bytes += most.bytes / SLACK;
+    finder->now = all;
+    if (good(&specs, &most)) {
+        memset(finder->on, 0, count);
+        finder->now = specs;
+    } else {
+        TRY(shortest(finder, &most, e));
+    }
+    out->specs_bytes = specs.bytes;
+    out->all_bytes = all.bytes;
+    out->list_bytes = finder->now.bytes;
+    return ERROR_OK;
+}
+
+/* the list takes over what stands; the rest goes */
+static void hand_over(struct finder *finder, struct spmd_constraints *out)
+{
+    out->list = mem_alloc((finder->candidates.count + 1) * sizeof *out->list);
+    for (size_t i = 0; i < finder->candidates.count; i++)
+        if (finder->on[i])
+            out->list[out->count++] = finder->list[i];
+        else
+            free((void *)(uintptr_t)finder->list[i].uses);
+    out->runs = finder->runs;
+}
+
+enum error_code spmd_constraints_find(const struct plan_context *context, const struct plan *plan,
+                                      const struct spmd_options *options, int64_t effort,
+                                      struct spmd_constraints *out, struct error *e)
+{
+    struct finder finder = {.context = context,
+                            .plan = plan,
+                            .n = plan_context_nda(context),
+                            .mesh = plan_context_mesh(context),
+                            .options = options,
+                            .left = effort ? effort : EFFORT};
+    memset(out, 0, sizeof *out);
+    TRY(spmd_forms_create(context, options, &finder.forms, e));
+    finder.propagate = propagate_create(context);
+    plan_init(&finder.made, finder.n, finder.mesh);
+    list_uses(&finder);
+    for (uint32_t slot = 0; slot < finder.n->slot_count; slot++)
+        if (finder.n->slots[slot].is_result && worth_saying(&finder, finder.n->slots[slot].value) &&
+            finder.n->value_def_slot[finder.n->slots[slot].value] == slot)
+            consider(&finder, slot);
+    size_t count = finder.candidates.count;
+    finder.list = mem_alloc((count + 1) * sizeof *finder.list);
+    finder.on = mem_zalloc(count + 1, sizeof *finder.on);
+    for (size_t i = 0; i < count; i++)
+        finder.list[i] = finder.candidates.at[i].constraint;
+    number_classes(&finder);
+    enum error_code code = find(&finder, out, e);
+    hand_over(&finder, out);
+    if (code != ERROR_OK)
+        spmd_constraints_release(out);
+    spmd_forms_destroy(finder.forms);
+    propagate_destroy(finder.propagate);
+    spmd_local_release(&finder.local);
+    plan_release(&finder.made);
+    free(finder.slot_space);
+    free(finder.use_start);
+    free(finder.uses);
+    VEC_FREE(&finder.candidates);
+    free(finder.list);
+    free(finder.on);
+    return code;
+}
+
+void spmd_constraints_release(struct spmd_constraints *constraints)
+{
+    for (uint32_t i = 0; i < constraints->count; i++)
+        free((void *)(uintptr_t)constraints->list[i].uses);
+    free(constraints->list);
+    memset(constraints, 0, sizeof *constraints);
+}

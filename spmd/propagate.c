@@ -1,0 +1,391 @@
+/* Propagation over a whole program, and the plan that comes of it.
+ *
+ * Every value has a form, every constraint on some uses another (what stands behind the constraint), every
+ * result of the function the one that the user gave it. A space's tensors are its slots, each with the form
+ * that its value has there. Spaces are visited in program order and back until nothing changes. */
+#include "spmd/propagate.h"
+
+#include "spmd/propagate_op.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { STAGES = 5 };
+enum kind { THROUGH, DYNAMIC, BROADCAST, OTHER };
+
+struct propagate {
+    const struct plan_context *context;
+    const struct nda *n;
+    const struct mesh *mesh;
+    uint8_t *kinds;               /* per space: enum kind */
+    uint8_t *single;              /* per space: no operand but scalars has another use */
+    uint32_t *user_start, *users; /* spaces that a value is in */
+    struct spmd_form *forms;      /* values, then constraints on some uses, then results */
+    uint8_t *closed;
+    uint32_t form_room, constraint_at, result_at;
+    uint32_t *form_of; /* per slot */
+    uint8_t *dirty;    /* per space */
+    struct propagate_op op;
+    uint32_t *tensor_form; /* of op.tensors */
+    uint32_t tensor_room;
+};
+
+/* ---- what no plan changes ---- */
+
+static enum kind kind_of(const struct nda *n, const struct nda_space *space)
+{
+    if (space->kind != NDA_SPACE_OP)
+        return THROUGH;
+    enum ir_family family = ir_opcode_family(n->program->ops[space->op].code);
+    if (family == IR_FAMILY_ELEMENTWISE || family == IR_FAMILY_RESHAPE || family == IR_FAMILY_TRANSPOSE)
+        return THROUGH;
+    if (family == IR_FAMILY_DYNAMIC_SLICE || family == IR_FAMILY_DYNAMIC_UPDATE)
+        return DYNAMIC;
+    return family == IR_FAMILY_BROADCAST ? BROADCAST : OTHER;
+}
+
+/* the space of a loop's beginning that carries what this one of its end returns; NDA_NONE */
+static uint32_t beginning_of(const struct nda *n, const struct nda_space *space)
+{
+    return space->kind == NDA_SPACE_LOOP_END ? n->op_space[space->op] + space->index : NDA_NONE;
+}
+
+static void count_users(struct propagate *p, bool fill, uint32_t *at)
+{
+    const struct nda *n = p->n;
+    for (uint32_t space = 0; space < n->space_count; space++) {
+        uint32_t from[2] = {space, beginning_of(n, &n->spaces[space])};
+        for (int i = 0; i < 2 && from[i] != NDA_NONE; i++)
+            for (uint32_t k = 0; k < n->spaces[from[i]].slot_count; k++) {
+                uint32_t value = n->slots[n->spaces[from[i]].slots + k].value;
+                if (fill)
+                    p->users[at[value]] = space;
+                at[value]++;
+            }
+    }
+}
+
+static void list_users(struct propagate *p)
+{
+    uint32_t values = p->n->program->value_count, total = 0;
+    uint32_t *counts = mem_zalloc((size_t)values + 1, sizeof *counts);
+    count_users(p, false, counts);
+    p->user_start = mem_alloc(((size_t)values + 1) * sizeof *p->user_start);
+    for (uint32_t value = 0; value <= values; value++) {
+        uint32_t here = value < values ? counts[value] : 0;
+        p->user_start[value] = counts[value] = total;
+        total += here;
+    }
+    p->users = mem_alloc(((size_t)total + 1) * sizeof *p->users);
+    count_users(p, true, counts);
+    free(counts);
+}
+
+static void judge_spaces(struct propagate *p)
+{
+    const struct nda *n = p->n;
+    uint32_t *uses = mem_zalloc((size_t)n->program->value_count + 1, sizeof *uses);
+    for (uint32_t slot = 0; slot < n->slot_count; slot++)
+        uses[n->slots[slot].value] += !n->slots[slot].is_result;
+    for (uint32_t space = 0; space < n->space_count; space++) {
+        p->kinds[space] = (uint8_t)kind_of(n, &n->spaces[space]);
+        p->single[space] = 1;
+        for (uint32_t k = 0; k < n->spaces[space].slot_count; k++) {
+            const struct nda_slot *slot = &n->slots[n->spaces[space].slots + k];
+            if (!slot->is_result && uses[slot->value] > 1 && nda_atom_count(n, slot->value))
+                p->single[space] = 0;
+        }
+    }
+    free(uses);
+}
+
+struct propagate *propagate_create(const struct plan_context *context)
+{
+    struct propagate *p = mem_zalloc(1, sizeof *p);
+    const struct nda *n = plan_context_nda(context);
+    p->context = context;
+    p->n = n;
+    p->mesh = p->op.mesh = plan_context_mesh(context);
+    p->kinds = mem_zalloc(n->space_count + 1, 1);
+    p->single = mem_zalloc(n->space_count + 1, 1);
+    p->dirty = mem_zalloc(n->space_count + 1, 1);
+    p->form_of = mem_alloc(((size_t)n->slot_count + 1) * sizeof *p->form_of);
+    judge_spaces(p);
+    list_users(p);
+    return p;
+}
+
+void propagate_destroy(struct propagate *p)
+{
+    if (!p)
+        return;
+    free(p->kinds);
+    free(p->single);
+    free(p->dirty);
+    free(p->form_of);
+    free(p->user_start);
+    free(p->users);
+    free(p->forms);
+    free(p->closed);
+    free(p->op.tensors);
+    free(p->tensor_form);
+    free(p);
+}
+
+/* ---- what the user says ---- */
+
+static void close_form(struct propagate *p, uint32_t at, const struct spmd_form *form)
+{
+    p->forms[at] = *form;
+    p->closed[at] = 1;
+    for (uint32_t axis = 0; axis < p->mesh->axis_count; axis++)
+        if (form->at[axis] >= SPMD_WHOLE)
+            p->forms[at].at[axis] = SPMD_REPLICATED; /* a block across atoms is not propagated */
+}
+
+static void state(struct propagate *p, const struct plan *boundary, const struct propagate_constraint *list,
+                  const bool *on, uint32_t count)
+{
+    const struct nda *n = p->n;
+    struct spmd_form form;
+    p->constraint_at = n->program->value_count;
+    p->result_at = p->constraint_at + count;
+    uint32_t forms = p->result_at + n->result_count + 1;
+    MEM_GROW(p->forms, p->form_room, forms);
+    p->closed = mem_realloc(p->closed, p->form_room, 1);
+    memset(p->closed, 0, forms);
+    for (uint32_t i = 0; i < forms; i++)
+        p->forms[i] = spmd_form_none;
+    for (uint32_t slot = 0; slot < n->slot_count; slot++)
+        p->form_of[slot] = n->slots[slot].value;
+    for (uint32_t i = 0; i < n->argument_count; i++) {
+        spmd_boundary_form(p->context, boundary, n->arguments[i].space, &form);
+        close_form(p, n->arguments[i].value, &form);
+    }
+    for (uint32_t i = 0; i < n->result_count; i++) {
+        spmd_boundary_form(p->context, boundary, n->result_spaces[i], &form);
+        close_form(p, p->result_at + i, &form);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (on && !on[i])
+            continue;
+        close_form(p, list[i].uses ? p->constraint_at + i : list[i].value, &list[i].form);
+        for (uint32_t k = 0; list[i].uses && k < list[i].use_count; k++)
+            p->form_of[list[i].uses[k]] = p->constraint_at + i;
+    }
+}
+
+/* ---- one space ---- */
+
+static void add_tensor(struct propagate *p, uint32_t form, uint32_t slot, bool result)
+{
+    const struct nda *n = p->n;
+    struct propagate_op *op = &p->op;
+    MEM_GROW(op->tensors, op->tensor_room, op->tensor_count + 1);
+    MEM_GROW(p->tensor_form, p->tensor_room, op->tensor_count + 1);
+    struct propagate_tensor *tensor = &op->tensors[op->tensor_count];
+    *tensor = (struct propagate_tensor){
+        .form = &p->forms[form], .closed = p->closed[form] != 0, .result = result, .size = 1};
+    memset(tensor->atom_of, SPMD_REPLICATED, op->factor_count);
+    for (uint32_t i = 0; i < nda_atom_count(n, n->slots[slot].value); i++) {
+        uint8_t factor = n->factor_of[n->slots[slot].map + i];
+        if (factor < op->factor_count)
+            tensor->atom_of[factor] = (uint8_t)i;
+        tensor->size *= (double)nda_atoms(n, n->slots[slot].value)[i].size;
+    }
+    p->tensor_form[op->tensor_count++] = form;
+}
+
+/* false: nothing in it is split, or nothing has a factor */
+static bool open_space(struct propagate *p, uint32_t space)
+{
+    const struct nda *n = p->n;
+    const struct nda_space *at = &n->spaces[space];
+    bool any = false;
+    for (uint32_t k = 0; k < at->slot_count && !any; k++)
+        any = !spmd_form_equal(&p->forms[p->form_of[at->slots + k]], &spmd_form_none);
+    uint32_t beginning = beginning_of(n, at);
+    if (beginning != NDA_NONE)
+        for (uint32_t k = 0; k < n->spaces[beginning].slot_count && !any; k++)
+            any = !spmd_form_equal(&p->forms[p->form_of[n->spaces[beginning].slots + k]], &spmd_form_none);
+    if (at->kind == NDA_SPACE_RESULT)
+        any |= !spmd_form_equal(&p->forms[p->result_at + at->index], &spmd_form_none);
+    if (!any || !at->factor_count || at->kind == NDA_SPACE_ARGUMENT)
+        return false;
+    p->op.factors = n->factors + at->factors;
+    p->op.factor_count = at->factor_count;
+    p->op.tensor_count = 0;
+    p->op.elementwise = at->kind == NDA_SPACE_OP && ir_opcode_family(n->program->ops[at->op].code) ==
+                                                        (enum ir_family)IR_FAMILY_ELEMENTWISE;
+    for (uint32_t k = 0; k < at->slot_count; k++)
+        add_tensor(p, p->form_of[at->slots + k], at->slots + k, n->slots[at->slots + k].is_result);
+    if (beginning != NDA_NONE) /* what the body reads next time is what it returned */
+        for (uint32_t k = 1; k < n->spaces[beginning].slot_count; k++)
+            add_tensor(p, p->form_of[n->spaces[beginning].slots + k], at->slots + at->slot_count - 1, true);
+    if (at->kind == NDA_SPACE_RESULT)
+        add_tensor(p, p->result_at + at->index, at->slots, true);
+    return true;
+}
+
+static enum propagate_direction direction(const struct propagate *p, uint32_t space, uint32_t factor,
+                                          uint32_t stage)
+{
+    enum kind kind = p->kinds[space];
+    uint8_t what = p->op.factors[factor].kind;
+    if (what == NDA_REPLICATE || what == NDA_WINDOWED)
+        return PROPAGATE_NONE;
+    if (kind == THROUGH)
+        return stage > 0 || p->single[space] ? PROPAGATE_BOTH : PROPAGATE_NONE;
+    if (kind == DYNAMIC && stage < 2)
+        return stage > 0 || p->single[space] ? PROPAGATE_FORWARD : PROPAGATE_NONE;
+    if (stage < 2 || (stage == 2 && what != NDA_PARALLEL))
+        return kind == DYNAMIC ? PROPAGATE_FORWARD : PROPAGATE_NONE;
+    return kind == BROADCAST && stage < STAGES - 1 ? PROPAGATE_BACKWARD : PROPAGATE_BOTH;
+}
+
+/* true: something is split further; whoever sees it is to be visited again */
+static bool visit(struct propagate *p, uint32_t space, uint32_t stage, bool agreed)
+{
+    bool any = false, changed = false;
+    if (!p->dirty[space])
+        return false;
+    p->dirty[space] = 0;
+    if (!open_space(p, space))
+        return false;
+    for (uint32_t factor = 0; factor < p->op.factor_count; factor++) {
+        p->op.direction[factor] = (uint8_t)direction(p, space, factor, stage);
+        any |= p->op.direction[factor] != PROPAGATE_NONE;
+    }
+    if (!any)
+        return false;
+    if (agreed)
+        propagate_agreed(&p->op);
+    else
+        propagate_possible(&p->op);
+    for (uint32_t i = 0; i < p->op.tensor_count; i++) {
+        if (!p->op.tensors[i].changed)
+            continue;
+        changed = true;
+        uint32_t form = p->tensor_form[i];
+        if (form < p->constraint_at)
+            for (uint32_t k = p->user_start[form]; k < p->user_start[form + 1]; k++)
+                p->dirty[p->users[k]] = 1;
+    }
+
+    return changed;
+}
+
+/* what stands behind a constraint of some uses pulls at the value before it, as an identity would */
+static bool pull(struct propagate *p, const struct propagate_constraint *list, const bool *on, uint32_t count)
+{
+    bool changed = false;
+    for (uint32_t i = 0; i < count; i++) {
+        struct spmd_form *form = &p->forms[list[i].value];
+        if ((on && !on[i]) || !list[i].uses || p->closed[list[i].value] ||
+            !spmd_form_equal(form, &spmd_form_none))
+            continue;
+        *form = p->forms[p->constraint_at + i];
+        if (spmd_form_equal(form, &spmd_form_none))
+            continue;
+        changed = true;
+        for (uint32_t k = p->user_start[list[i].value]; k < p->user_start[list[i].value + 1]; k++)
+            p->dirty[p->users[k]] = 1;
+    }
+    return changed;
+}
+
+static void settle(struct propagate *p, uint32_t stage, bool agreed)
+{
+    bool changed = true;
+    memset(p->dirty, 1, p->n->space_count);
+    while (changed) {
+        changed = false;
+        for (uint32_t space = 0; space < p->n->space_count; space++)
+            changed |= visit(p, space, stage, agreed);
+        for (uint32_t space = p->n->space_count; space-- > 0;)
+            changed |= visit(p, space, stage, agreed);
+    }
+}
+
+/* ---- the plan ---- */
+
+/* The factor that an axis splits: a contracting one that all its operands have, else what the results say,
+ * else a contracting one that some operand has, else what an operand says. */
+static uint8_t factor_for(const struct propagate *p, uint32_t axis, uint8_t *position)
+{
+    const struct propagate_op *op = &p->op;
+    double best = 0;
+    uint8_t chosen = NDA_NO_FACTOR;
+    for (uint32_t factor = 0; factor < op->factor_count; factor++) {
+        double size = 0;
+        uint32_t holders = 0, agree = 0, in_results = 0;
+        uint8_t place = 0;
+        for (uint32_t i = 0; i < op->tensor_count; i++) {
+            const struct propagate_tensor *tensor = &op->tensors[i];
+            if (tensor->atom_of[factor] == SPMD_REPLICATED)
+                continue;
+            holders += !tensor->result;
+            if (tensor->form->at[axis] != tensor->atom_of[factor])
+                continue;
+            agree += !tensor->result;
+            in_results += tensor->result;
+            size += tensor->size;
+            place = tensor->form->position[axis];
+        }
+        bool contracts = op->factors[factor].kind == NDA_CONTRACTING;
+        if (agree + in_results == 0)
+            continue;
+        double weight = contracts && agree == holders ? 3 : in_results ? 2 : contracts ? 1 : 0.5;
+        weight = weight * 1e30 + size;
+        if (weight > best) {
+            best = weight;
+            chosen = (uint8_t)factor;
+            *position = place;
+        }
+    }
+    return chosen;
+}
+
+static void split_space(struct propagate *p, uint32_t space, struct plan *out)
+{
+    uint8_t factors[MESH_MAX_AXES], positions[MESH_MAX_AXES] = {0};
+    if (!open_space(p, space))
+        return;
+    for (uint32_t axis = 0; axis < p->mesh->axis_count; axis++)
+        factors[axis] = factor_for(p, axis, &positions[axis]);
+    for (uint8_t position = 0; position < MESH_MAX_AXES; position++)
+        for (uint32_t axis = 0; axis < p->mesh->axis_count; axis++)
+            if (factors[axis] != NDA_NO_FACTOR && positions[axis] == position)
+                (void)plan_apply_factor(p->context, out, space, factors[axis], axis);
+}
+
+static void take_boundary(const struct propagate *p, const struct plan *boundary, uint32_t space,
+                          struct plan *out)
+{
+    for (uint8_t position = 0; position < MESH_MAX_AXES; position++)
+        for (uint32_t axis = 0; axis < p->mesh->axis_count; axis++) {
+            const struct plan_cell *cell = &plan_space(boundary, space)[axis];
+            if (cell->factor != NDA_NO_FACTOR && cell->position == position)
+                (void)plan_apply_factor(p->context, out, space, cell->factor, axis);
+        }
+}
+
+void propagate_run(struct propagate *p, const struct plan *boundary, const struct propagate_constraint *list,
+                   const bool *on, uint32_t count, struct plan *out)
+{
+    const struct nda *n = p->n;
+    state(p, boundary, list, on, count);
+    for (uint32_t stage = 0; stage < STAGES; stage++)
+        for (int agreed = 1; agreed >= 0; agreed--)
+            do
+                settle(p, stage, agreed == 1);
+            while (agreed == 1 && pull(p, list, on, count));
+    plan_copy(out, plan_context_start(p->context));
+    for (uint32_t i = 0; i < n->argument_count; i++)
+        take_boundary(p, boundary, n->arguments[i].space, out);
+    for (uint32_t i = 0; i < n->result_count; i++)
+        take_boundary(p, boundary, n->result_spaces[i], out);
+    for (uint32_t space = 0; space < n->space_count; space++)
+        if (n->spaces[space].kind != NDA_SPACE_ARGUMENT && n->spaces[space].kind != NDA_SPACE_RESULT)
+            split_space(p, space, out);
+}

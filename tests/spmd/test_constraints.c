@@ -1,0 +1,225 @@
+/* label: unit */
+/* timeout: 240 */
+/* Propagation as Shardy does it, on programs of a few ops; and the list of constraints: as good as all of
+ * them, none too many, the same each time. */
+#include "small_support.h"
+
+#include "spmd/constraints.h"
+
+/* the plan that comes of argument dims split over axes, without constraints */
+static void propagated(struct model *model, const struct plan *boundary, struct plan *out)
+{
+    struct propagate *propagate = propagate_create(model->context);
+    plan_init(out, model->nda, &model->mesh);
+    propagate_run(propagate, boundary, NULL, NULL, 0, out);
+    propagate_destroy(propagate);
+}
+
+/* shards one dimension of one argument, at its own space alone */
+static void give(const struct model *model, struct plan *plan, uint32_t argument, uint32_t dim, uint32_t axis)
+{
+    const struct nda *n = model->nda;
+    uint32_t space = n->arguments[argument].space, value = n->arguments[argument].value;
+    for (uint32_t i = 0; i < nda_atom_count(n, value); i++)
+        if (nda_atoms(n, value)[i].dim == dim) {
+            uint8_t factor = n->factor_of[n->slots[n->spaces[space].slots].map + i];
+            assert_int_equal(plan_apply_factor(model->context, plan, space, factor, axis), 1);
+            return;
+        }
+    fail();
+}
+
+/* the dimension of an op's result that an axis splits; -1: none; -2: a dimension that is summed */
+static int split(const struct model *model, const struct plan *plan, enum ir_opcode code, uint32_t axis)
+{
+    const struct nda *n = model->nda;
+    for (uint32_t space = 0; space < n->space_count; space++) {
+        if (n->spaces[space].kind != NDA_SPACE_OP || n->program->ops[n->spaces[space].op].code != code)
+            continue;
+        uint8_t factor = plan_space(plan, space)[axis].factor;
+        uint32_t slot = n->spaces[space].slots + n->spaces[space].slot_count - 1;
+        if (factor == NDA_NO_FACTOR)
+            return -1;
+        for (uint32_t i = 0; i < nda_atom_count(n, n->slots[slot].value); i++)
+            if (n->factor_of[n->slots[slot].map + i] == factor)
+                return nda_atoms(n, n->slots[slot].value)[i].dim;
+        return -2;
+    }
+    fail();
+    return 0;
+}
+
+static const char layer[] =
+    "func.func @main(%x: tensor<64x32xf32>, %w: tensor<32x16xf32>) -> tensor<64x16xf32> {\n"
+    "  %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : "
+    "(tensor<64x32xf32>, tensor<32x16xf32>) -> tensor<64x16xf32>\n"
+    "  %z = stablehlo.tanh %y : tensor<64x16xf32>\n"
+    "  return %z : tensor<64x16xf32>\n}\n";
+
+/* rows of x and columns of w meet in the product; of x' rows and w's rows over one axis the larger tensor
+ * wins */
+static void test_products(void **state)
+{
+    struct model model;
+    struct plan boundary, out;
+    (void)state;
+    open_small(&model, layer, "a=4,b=2");
+    plan_init(&boundary, model.nda, &model.mesh);
+    give(&model, &boundary, 0, 0, 0);
+    give(&model, &boundary, 1, 1, 1);
+    propagated(&model, &boundary, &out);
+    assert_int_equal(split(&model, &out, IR_DOT_GENERAL, 0), 0);
+    assert_int_equal(split(&model, &out, IR_DOT_GENERAL, 1), 1);
+    plan_release(&out);
+    plan_release(&boundary);
+    plan_init(&boundary, model.nda, &model.mesh);
+    give(&model, &boundary, 0, 0, 0);
+    give(&model, &boundary, 1, 0, 0);
+    propagated(&model, &boundary, &out);
+    assert_int_equal(split(&model, &out, IR_DOT_GENERAL, 0), 0);
+    plan_release(&out);
+    plan_release(&boundary);
+    plan_init(&boundary, model.nda, &model.mesh);
+    give(&model, &boundary, 0, 1, 0);
+    give(&model, &boundary, 1, 0, 0);
+    propagated(&model, &boundary, &out);
+    assert_int_equal(split(&model, &out, IR_DOT_GENERAL, 0), -2);
+    assert_int_equal(split(&model, &out, IR_TANH, 0), -1);
+    plan_release(&out);
+    plan_release(&boundary);
+    model_close(&model);
+}
+
+static const char sums[] =
+    "func.func @main(%x: tensor<64x32xf32>, %y: tensor<64x32xf32>, %v: tensor<32xf32>) -> "
+    "tensor<64x32xf32> {\n"
+    "  %0 = stablehlo.broadcast_in_dim %v, dims = [1] : (tensor<32xf32>) -> "
+    "tensor<64x32xf32>\n"
+    "  %1 = stablehlo.add %x, %y : tensor<64x32xf32>\n"
+    "  %2 = stablehlo.multiply %1, %0 : tensor<64x32xf32>\n"
+    "  return %2 : tensor<64x32xf32>\n}\n";
+
+/* a conflict between equals goes to the first; a vector's sharding goes forward through a broadcast only
+ * where nothing else was there before */
+static void test_conflicts(void **state)
+{
+    struct model model;
+    struct plan boundary, out;
+    (void)state;
+    open_small(&model, sums, "a=4");
+    plan_init(&boundary, model.nda, &model.mesh);
+    give(&model, &boundary, 0, 1, 0);
+    give(&model, &boundary, 1, 0, 0);
+    propagated(&model, &boundary, &out);
+    assert_int_equal(split(&model, &out, IR_ADD, 0), 1);
+    plan_release(&out);
+    plan_release(&boundary);
+    plan_init(&boundary, model.nda, &model.mesh);
+    give(&model, &boundary, 0, 0, 0);
+    give(&model, &boundary, 2, 0, 0);
+    propagated(&model, &boundary, &out);
+    assert_int_equal(split(&model, &out, IR_MULTIPLY, 0), 0);
+    plan_release(&out);
+    plan_release(&boundary);
+    plan_init(&boundary, model.nda, &model.mesh);
+    give(&model, &boundary, 2, 0, 0);
+    propagated(&model, &boundary, &out);
+    assert_int_equal(split(&model, &out, IR_MULTIPLY, 0), 1);
+    plan_release(&out);
+    plan_release(&boundary);
+    model_close(&model);
+}
+
+/* one of the two sums is constrained: what reads it does as the constraint says */
+static void test_constraint(void **state)
+{
+    struct model model;
+    struct plan boundary, out;
+    (void)state;
+    open_small(&model, sums, "a=4");
+    const struct nda *n = model.nda;
+    plan_init(&boundary, n, &model.mesh);
+    plan_init(&out, n, &model.mesh);
+    give(&model, &boundary, 0, 0, 0);
+    struct propagate_constraint constraint = {.form = spmd_form_none};
+    for (uint32_t op = 0; op < n->program->op_count; op++)
+        if (n->program->ops[op].code == IR_ADD)
+            constraint.value = n->program->ops[op].results;
+    constraint.form.at[0] = 1;
+    constraint.form.position[0] = 0;
+    struct propagate *propagate = propagate_create(model.context);
+    propagate_run(propagate, &boundary, &constraint, NULL, 1, &out);
+    assert_int_equal(split(&model, &out, IR_ADD, 0), 1);
+    assert_int_equal(split(&model, &out, IR_MULTIPLY, 0), 1);
+    bool off = false;
+    propagate_run(propagate, &boundary, &constraint, &off, 1, &out);
+    assert_int_equal(split(&model, &out, IR_ADD, 0), 0);
+    propagate_destroy(propagate);
+    plan_release(&out);
+    plan_release(&boundary);
+    model_close(&model);
+}
+
+static void plan_of(const struct model *model, const char *name, struct plan *plan)
+{
+    struct plan_baseline baseline;
+    struct error e = {0};
+    ASSERT_OK(plan_baseline_find(model->context, name, &baseline, &e), &e);
+    plan_init(plan, model->nda, &model->mesh);
+    plan_copy(plan, plan_context_start(model->context));
+    for (uint32_t i = 0; i < baseline.count; i++)
+        plan_apply(model->context, plan, baseline.decisions[i]);
+}
+
+static void check_list(const char *name, const char *plan_name, bool wanted)
+{
+    struct model model;
+    struct plan plan;
+    struct error e = {0};
+    struct spmd_constraints list, again, none;
+    model_open(&model, name, "data=4,model=2");
+    plan_of(&model, plan_name, &plan);
+    struct spmd_options options = spmd_default_options(&model.mesh);
+    ASSERT_OK(spmd_constraints_find(model.context, &plan, &options, 0, &list, &e), &e);
+    ASSERT_OK(spmd_constraints_find(model.context, &plan, &options, 0, &again, &e), &e);
+    ASSERT_OK(spmd_constraints_find(model.context, &plan, &options, 1, &none, &e), &e);
+    print_message("%s %s: %u of %u constraints, %u runs; bytes: plan %lld, specs %lld, list %lld\n", name,
+                  plan_name, list.count, list.candidates, list.runs, (long long)list.plan_bytes,
+                  (long long)list.specs_bytes, (long long)list.list_bytes);
+    int64_t most = list.all_bytes > list.plan_bytes ? list.all_bytes : list.plan_bytes;
+    assert_true(list.list_bytes <= most + most / 100);
+    assert_true(list.count <= list.candidates / 20);
+    assert_int_equal(list.count > 0, wanted);
+    assert_true(wanted ? none.count == none.candidates : none.count == 0); /* no effort, no list */
+    assert_int_equal(list.count, again.count);
+    for (uint32_t i = 0; i < list.count; i++) {
+        struct plan_sharding sharding;
+        assert_int_equal(list.list[i].value, again.list[i].value);
+        assert_true(i == 0 || list.list[i].value >= list.list[i - 1].value);
+        assert_true(
+            spmd_form_sharding(model.nda, &model.mesh, list.list[i].value, &list.list[i].form, &sharding));
+    }
+    spmd_constraints_release(&list);
+    spmd_constraints_release(&again);
+    spmd_constraints_release(&none);
+    plan_release(&plan);
+    model_close(&model);
+}
+
+static void test_lists(void **state)
+{
+    (void)state;
+    check_list("small/t2b.mlir", "batch:data+megatron:model", false);
+    check_list("small/t2b.mlir", "fsdp:data+megatron:model", true);
+    check_list("small/t2b.mlir", "fsdp:data", true);
+    check_list("small/t2b_scan.mlir", "fsdp:data+megatron:model", true);
+    check_list("small/gpt.mlir", "fsdp:data+megatron:model", true);
+    check_list("small/itx.mlir", "fsdp:data+megatron:model", true);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_products), cmocka_unit_test(test_conflicts),
+                                       cmocka_unit_test(test_constraint), cmocka_unit_test(test_lists)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
