@@ -1,16 +1,16 @@
 /* A program with its repeated layers cut to a few: what a search prices instead of the whole.
  *
- *   layers of the program       0   1 | 2   3   4 .. L-3 | L-2  L-1
- *   of the fold                 0   1 |                  |  2    3       KEPT of them; `copies` = L - KEPT are gone
- *   part of their ops           -   1                       2    -       the two at the cut stand for what is gone
+ *   layers of the program    0   1 | 2   3   4 .. L-3 | L-2 L-1
+ *   of the fold              0   1 |                  |  2   3     KEPT of them; L - KEPT are gone
+ *   part of their ops        -   1 |                  |  2   -     the two at the cut stand for what is gone
  *
- * Layers are found by shape alone: the longest repeat among the contractions seeds a map that takes each op to
- * the one at its place in the next layer, and the map grows along operands and uses while ops are alike
- * (fold_match.c). What the map cannot reach (embedding, head, sums over all layers) belongs to no layer and
+ * Layers are found by shape alone: the longest repeat among the contractions seeds a map that takes each
+ * op to the one at its place in the next layer, and the map grows along operands and uses while ops are
+ * alike (fold_match.c). What the map cannot reach (embedding, head, sums over all layers) belongs to no layer and
  * stays. At the cut every op reads what stands at the same place of the nearest layer that is left.
  *
- * The fold is a view: ops, values, spaces and plans keep their numbers, only fewer ops are in @main's body and
- * some operands are others. So a plan of the program is a plan of its fold, which says the same wherever
+ * The fold is a view: ops, values, spaces and plans keep their numbers, only fewer ops are in @main's body
+ * and some operands are others. So a plan of the program is a plan of its fold, which says the same wherever
  * fold_holds: where the layers that are gone have the cells of the one that stands for them. What a price of
  * the fold says of the whole is cost/evaluator.c's business.
  *

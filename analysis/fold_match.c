@@ -2,7 +2,8 @@
  *
  *     contractions     a b c d a b c d a b c d .. h      the longest repeat: each maps to the one a period on
  *     seeds            a -> a', b -> b' ..
- *     grown            what they read at the same operand, and who uses the same result in the same way, where
+ *     grown            what they read at the same operand, and who uses the same result in the same way,
+ * where
  *                      ops are alike: equal opcode, attributes, types and regions
  *
  * Constants are alike when their types are: what they hold changes no price. The map is one to one; the first

@@ -1,4 +1,5 @@
-/* Folded prices against whole ones: random plans priced both ways, how far apart they are and how long each took.
+/* Folded prices against whole ones: random plans priced both ways, how far apart they are and how long
+ * each took.
  *
  * Errors are relative, of step time or peak, the larger; times are processor time of one thread. */
 #include <math.h>

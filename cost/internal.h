@@ -384,7 +384,8 @@ static inline uint32_t buffer_of(const struct price_scratch *scratch, uint32_t v
            : work->state == VALUE_ALIAS ? scratch->pool[work->roots].value
                                         : NDA_NONE;
 }
-/* Which part of a fold the step belongs to; 0: none. A reshard that something outside of all layers wants (the
+/* Which part of a fold the step belongs to; 0: none. A reshard that something outside of all layers wants
+ * (the
  * function's result) belongs to the layer whose value it changes. */
 static inline uint8_t part_of(const struct price_scratch *scratch, const struct spmd_local *local,
                               const struct spmd_step *step)

@@ -104,8 +104,10 @@ const struct plan_context *evaluator_context(const struct evaluator *evaluator);
 const struct cost_machine *evaluator_machine(const struct evaluator *evaluator);
 const struct spmd_options *evaluator_options(const struct evaluator *evaluator);
 const struct price *evaluator_unsharded(const struct evaluator *evaluator);
-/* Lets evaluator_price_folded price the program with its repeated layers cut to `kept` (analysis/fold.h; even,
- * at least 4), or as a whole where kept is 0. false: it does not fold so; it is priced as a whole then. Before
+/* Lets evaluator_price_folded price the program with its repeated layers cut to `kept` (analysis/fold.h;
+ * even,
+ * at least 4), or as a whole where kept is 0. false: it does not fold so; it is priced as a whole then.
+ * Before
  * any session of the evaluator is created. */
 bool evaluator_fold(struct evaluator *evaluator, uint32_t kept);
 uint32_t evaluator_fold_layers(const struct evaluator *evaluator); /* of the program; 0: it is not folded */

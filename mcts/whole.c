@@ -2,7 +2,8 @@
  *
  * Where the domain's prices are estimates (of a folded program, cost/price.h), the tree, the rewards and the
  * elites are of estimates alone, so that all of them err alike. What leaves the search is exact: the experts'
- * table, the best plan of every snapshot and its curve. When the search is done all elites are priced exactly,
+ * table, the best plan of every snapshot and its curve. When the search is done all elites are priced
+ * exactly,
  * and the best of them wins. Where prices are exact nothing here prices anything. */
 #include "mcts/core.h"
 

@@ -10,7 +10,8 @@ struct planner_fold {
     double worst;            /* of them: relative error of step time or peak, the larger; of the best try */
     uint32_t random, beyond; /* random plans priced both ways; those of them more than 0.5 % apart */
 };
-/* Folds the evaluator (which nobody uses yet) where the program repeats, the experts' best plans have nearly the
+/* Folds the evaluator (which nobody uses yet) where the program repeats, the experts' best plans have
+ * nearly the
  * same price both ways, and so have most random plans: the fewest layers that do. A pure function of the
  * evaluator. */
 enum error_code planner_fold_choose(struct evaluator *evaluator, struct planner_fold *out,
