@@ -6,8 +6,8 @@
  *
  * Layers are found by shape alone: the longest repeat among the contractions seeds a map that takes each
  * op to the one at its place in the next layer, and the map grows along operands and uses while ops are
- * alike (fold_match.c). What the map cannot reach (embedding, head, sums over all layers) belongs to no layer and
- * stays. At the cut every op reads what stands at the same place of the nearest layer that is left.
+ * alike (fold_match.c). What the map cannot reach (embedding, head, sums over all layers) belongs to no
+ * layer and stays. At the cut every op reads what stands at the same place of the nearest layer that is left.
  *
  * The fold is a view: ops, values, spaces and plans keep their numbers, only fewer ops are in @main's body
  * and some operands are others. So a plan of the program is a plan of its fold, which says the same wherever
