@@ -92,6 +92,9 @@ enum error_code plan_context_create(const struct nda *n, const struct mesh *mesh
                                     uint32_t pin_count, struct plan_context **out,
                                     struct error *e) BASE_CHECKED;
 void plan_context_destroy(struct plan_context *context);
+/* The same context over a view of its analysis (analysis/fold.h), for walks alone. Owned, free(); context and
+ * n must outlive it. */
+struct plan_context *plan_context_view(const struct plan_context *context, const struct nda *n);
 const struct nda *plan_context_nda(const struct plan_context *context);
 const struct mesh *plan_context_mesh(const struct plan_context *context);
 /* the plan that the pins alone give: where every replay starts */

@@ -48,6 +48,14 @@ void plan_context_destroy(struct plan_context *context)
     free(context);
 }
 
+struct plan_context *plan_context_view(const struct plan_context *context, const struct nda *n)
+{
+    struct plan_context *view = mem_alloc(sizeof *view);
+    *view = *context;
+    view->n = n;
+    return view;
+}
+
 const struct nda *plan_context_nda(const struct plan_context *context)
 {
     return context->n;

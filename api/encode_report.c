@@ -158,6 +158,16 @@ static json_t *encode_conflicts(const struct report *report)
     return list;
 }
 
+/* null: the search priced every plan on the whole program */
+static json_t *encode_fold(const struct report_fold *fold)
+{
+    if (!fold->kept)
+        return json_null();
+    return json_pack("{s:i, s:i, s:i, s:f, s:i, s:i}", "layers", (int)fold->layers, "kept", (int)fold->kept,
+                     "checked", (int)fold->checked, "worst_error", fold->worst, "random", (int)fold->random,
+                     "random_beyond", (int)fold->beyond);
+}
+
 static json_t *encode_search(const struct report *report)
 {
     json_t *curve = json_array();
@@ -166,10 +176,11 @@ static json_t *encode_search(const struct report *report)
                                                (json_int_t)report->search.curve[i].rollouts, "cost",
                                                cost_value(report->search.curve[i].cost), "step_ps",
                                                (json_int_t)report->search.curve[i].step_ps));
-    return json_pack("{s:I, s:I, s:i, s:s, s:i, s:i, s:o}", "rollouts", (json_int_t)report->search.rollouts,
-                     "evaluations", (json_int_t)report->search.evaluations, "epochs",
-                     (int)report->search.epoch, "stop_reason", report->search.stop_reason, "offered",
-                     (int)report->offered, "pruned", (int)report->pruned, "curve", curve);
+    return json_pack("{s:I, s:I, s:i, s:s, s:i, s:i, s:o, s:o}", "rollouts",
+                     (json_int_t)report->search.rollouts, "evaluations",
+                     (json_int_t)report->search.evaluations, "epochs", (int)report->search.epoch,
+                     "stop_reason", report->search.stop_reason, "offered", (int)report->offered, "pruned",
+                     (int)report->pruned, "fold", encode_fold(&report->fold), "curve", curve);
 }
 
 static json_t *encode_nothing_fits(const struct report *report)

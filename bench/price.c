@@ -53,7 +53,7 @@ static enum error_code measure(const struct plan_context *context, const struct 
         if (code)
             break;
         double t2 = seconds();
-        price_local(&local, machine, &scratch, &price);
+        price_local(&local, machine, &scratch, NULL, &price);
         double t3 = seconds();
         if (i == 0)
             continue;

@@ -138,7 +138,7 @@ static enum error_code run_one(struct bench *bench, uint64_t number, struct erro
     enum error_code code =
         spmd_walk(bench->subject.context, &plan, evaluator_options(bench->subject.evaluator), &local, e);
     if (code == ERROR_OK) {
-        price_local(&local, &bench->subject.machine, &scratch, &price);
+        price_local(&local, &bench->subject.machine, &scratch, NULL, &price);
         for (uint32_t i = 0; i < local.step_count; i++)
             counts[local.steps[i].kind <= SPMD_PERMUTE ? local.steps[i].kind : 0]++;
         printf("{\"configuration\": %llu, \"strategies\": [", (unsigned long long)number);

@@ -423,7 +423,7 @@ static enum error_code run(struct command *command, const struct ir_program *pre
         return code;
     struct price_scratch *scratch = NULL;
     price_reorder(&command->local, &command->machine, &scratch, (enum cost_order)command->machine.order);
-    price_local(&command->local, &command->machine, &scratch, &command->price);
+    price_local(&command->local, &command->machine, &scratch, NULL, &command->price);
     price_scratch_destroy(scratch);
     command->cost = price_cost(&command->price, evaluator_unsharded(command->evaluator),
                                command->machine.memory_limit_bytes);

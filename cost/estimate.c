@@ -68,7 +68,7 @@ enum error_code cost_estimate_create(const struct plan_context *context, const s
     estimate->program = price_program_create(n);
     struct price_scratch *scratch = price_scratch_create(estimate->program);
     estimate->rates = price_rates_of(machine);
-    price_local(&local, machine, &scratch, &price);
+    price_local(&local, machine, &scratch, NULL, &price);
     take_kernels(estimate, scratch, &local, n->program);
     take_lives(estimate, scratch, &local, n->program);
     price_scratch_destroy(scratch);

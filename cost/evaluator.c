@@ -3,6 +3,7 @@
  *
  * Prices are remembered by plan hash in a table of fixed size: a slot per hash, the newest wins. What is
  * remembered is exact, so results do not depend on what was evaluated before. */
+#include "analysis/fold.h"
 #include "cost/internal.h"
 
 #include <stdlib.h>
@@ -18,6 +19,10 @@ struct evaluator {
     struct spmd_options options;
     struct price_program *program;
     struct price unsharded;
+    /* the program with layers left out; NULL: priced as a whole */
+    struct fold *fold;
+    struct plan_context *folded_context;
+    struct price_program *folded_program;
 };
 
 struct memo {
@@ -26,27 +31,39 @@ struct memo {
     bool used;
 };
 
-struct evaluator_session {
-    const struct evaluator *evaluator;
+/* working memory for one program */
+struct workshop {
     struct spmd_local local;
     struct price_scratch *scratch;
+};
+
+struct evaluator_session {
+    const struct evaluator *evaluator;
+    struct workshop whole, folded;
     struct memo *memo;
 };
+
+/* one walk and its price */
+static enum error_code price_once(const struct evaluator *evaluator, const struct plan_context *context,
+                                  const struct price_fold *fold, const struct plan *plan,
+                                  struct workshop *workshop, struct price *out, struct error *e)
+{
+    TRY(spmd_walk(context, plan, &evaluator->options, &workshop->local, e));
+    price_reorder(&workshop->local, &evaluator->machine, &workshop->scratch,
+                  (enum cost_order)evaluator->machine.order);
+    price_local(&workshop->local, &evaluator->machine, &workshop->scratch, fold, out);
+    return ERROR_OK;
+}
 
 static enum error_code price_unsharded(struct evaluator *evaluator, struct error *e)
 {
     struct plan nothing;
     plan_init(&nothing, plan_context_nda(evaluator->context), plan_context_mesh(evaluator->context));
-    struct evaluator_session *evaluator_session = evaluator_session_create(evaluator);
+    struct workshop workshop = {.scratch = price_scratch_create(evaluator->program)};
     enum error_code code =
-        spmd_walk(evaluator->context, &nothing, &evaluator->options, &evaluator_session->local, e);
-    if (code == ERROR_OK) {
-        price_reorder(&evaluator_session->local, &evaluator->machine, &evaluator_session->scratch,
-                      (enum cost_order)evaluator->machine.order);
-        price_local(&evaluator_session->local, &evaluator->machine, &evaluator_session->scratch,
-                    &evaluator->unsharded);
-    }
-    evaluator_session_destroy(evaluator_session);
+        price_once(evaluator, evaluator->context, NULL, &nothing, &workshop, &evaluator->unsharded, e);
+    spmd_local_release(&workshop.local);
+    price_scratch_destroy(workshop.scratch);
     plan_release(&nothing);
     return code;
 }
@@ -72,8 +89,29 @@ void evaluator_destroy(struct evaluator *evaluator)
 {
     if (!evaluator)
         return;
+    evaluator_fold(evaluator, 0);
     price_program_destroy(evaluator->program);
     free(evaluator);
+}
+
+bool evaluator_fold(struct evaluator *evaluator, uint32_t kept)
+{
+    price_program_destroy(evaluator->folded_program);
+    free(evaluator->folded_context);
+    fold_destroy(evaluator->fold);
+    evaluator->folded_program = NULL;
+    evaluator->folded_context = NULL;
+    evaluator->fold = kept ? fold_create(plan_context_nda(evaluator->context), kept) : NULL;
+    if (!evaluator->fold)
+        return false;
+    evaluator->folded_context = plan_context_view(evaluator->context, &evaluator->fold->nda);
+    evaluator->folded_program = price_program_create(&evaluator->fold->nda);
+    return true;
+}
+
+uint32_t evaluator_fold_layers(const struct evaluator *evaluator)
+{
+    return evaluator->fold ? evaluator->fold->layers : 0;
 }
 
 const struct plan_context *evaluator_context(const struct evaluator *evaluator)
@@ -100,7 +138,9 @@ struct evaluator_session *evaluator_session_create(const struct evaluator *evalu
 {
     struct evaluator_session *evaluator_session = mem_zalloc(1, sizeof *evaluator_session);
     evaluator_session->evaluator = evaluator;
-    evaluator_session->scratch = price_scratch_create(evaluator->program);
+    evaluator_session->whole.scratch = price_scratch_create(evaluator->program);
+    if (evaluator->fold)
+        evaluator_session->folded.scratch = price_scratch_create(evaluator->folded_program);
     evaluator_session->memo = mem_zalloc((size_t)1 << MEMO_BITS, sizeof *evaluator_session->memo);
     return evaluator_session;
 }
@@ -109,30 +149,57 @@ void evaluator_session_destroy(struct evaluator_session *evaluator_session)
 {
     if (!evaluator_session)
         return;
-    spmd_local_release(&evaluator_session->local);
-    price_scratch_destroy(evaluator_session->scratch);
+    spmd_local_release(&evaluator_session->whole.local);
+    price_scratch_destroy(evaluator_session->whole.scratch);
+    spmd_local_release(&evaluator_session->folded.local);
+    price_scratch_destroy(evaluator_session->folded.scratch);
     free(evaluator_session->memo);
     free(evaluator_session);
+}
+
+static struct memo *slot_of(struct evaluator_session *evaluator_session, struct hash128 key)
+{
+    return &evaluator_session->memo[key.lo & (((uint64_t)1 << MEMO_BITS) - 1)];
+}
+
+static void answer(const struct evaluator *evaluator, const struct memo *memo, struct price *out,
+                   struct cost *cost)
+{
+    *out = memo->price;
+    if (cost)
+        *cost = price_cost(out, &evaluator->unsharded, evaluator->machine.memory_limit_bytes);
 }
 
 enum error_code evaluator_price(struct evaluator_session *evaluator_session, const struct plan *plan,
                                 struct price *out, struct cost *cost, struct error *e)
 {
     const struct evaluator *evaluator = evaluator_session->evaluator;
-    struct memo *memo = &evaluator_session->memo[plan->hash.lo & (((uint64_t)1 << MEMO_BITS) - 1)];
+    struct memo *memo = slot_of(evaluator_session, plan->hash);
     if (!memo->used || hash128_compare(memo->hash, plan->hash) != 0) {
         struct price fresh;
-        enum error_code code =
-            spmd_walk(evaluator->context, plan, &evaluator->options, &evaluator_session->local, e);
-        if (code != ERROR_OK)
-            return code;
-        price_reorder(&evaluator_session->local, &evaluator->machine, &evaluator_session->scratch,
-                      (enum cost_order)evaluator->machine.order);
-        price_local(&evaluator_session->local, &evaluator->machine, &evaluator_session->scratch, &fresh);
+        TRY(price_once(evaluator, evaluator->context, NULL, plan, &evaluator_session->whole, &fresh, e));
         *memo = (struct memo){plan->hash, fresh, true};
     }
-    *out = memo->price;
-    if (cost)
-        *cost = price_cost(out, &evaluator->unsharded, evaluator->machine.memory_limit_bytes);
+    answer(evaluator, memo, out, cost);
+    return ERROR_OK;
+}
+
+enum error_code evaluator_price_folded(struct evaluator_session *evaluator_session, const struct plan *plan,
+                                       struct price *out, struct cost *cost, struct error *e)
+{
+    const struct evaluator *evaluator = evaluator_session->evaluator;
+    if (!evaluator->fold || !fold_holds(evaluator->fold, plan))
+        return evaluator_price(evaluator_session, plan, out, cost, e);
+    struct hash128 key = {~plan->hash.hi, ~plan->hash.lo}; /* the plan's own is of the whole */
+    struct memo *memo = slot_of(evaluator_session, key);
+    if (!memo->used || hash128_compare(memo->hash, key) != 0) {
+        struct price_fold fold = {evaluator->fold->part, evaluator->fold->value_part,
+                                  evaluator->fold->copies};
+        struct price fresh;
+        TRY(price_once(evaluator, evaluator->folded_context, &fold, plan, &evaluator_session->folded, &fresh,
+                       e));
+        *memo = (struct memo){key, fresh, true};
+    }
+    answer(evaluator, memo, out, cost);
     return ERROR_OK;
 }

@@ -248,6 +248,10 @@ struct price_scratch {
     struct late_kernel *late;
     size_t late_room;          /* per kernel + 1 */
     struct price_graph *graph; /* owned; graph.h, made by schedule.c at first use */
+    const struct price_fold
+        *fold;               /* of the pricing that is under way; NULL: the program is whole. Borrowed */
+    int64_t *part_deltas[2]; /* of a fold: deltas of what its parts 1 and 2 make */
+    size_t part_delta_room[2];
 };
 struct price_scratch *
 price_scratch_create(struct price_program *shared); /* NULL: makes its own at first use */
@@ -391,12 +395,30 @@ static inline uint32_t buffer_of(const struct price_scratch *scratch, uint32_t v
            : work->state == VALUE_ALIAS ? scratch->pool[work->roots].value
                                         : NDA_NONE;
 }
-/* so many bytes more during the range */
-static inline void add_range(struct price_scratch *scratch, int64_t bytes, struct live_range live_range)
+/* Which part of a fold the step belongs to; 0: none. A reshard that something outside of all layers wants
+ * (the
+ * function's result) belongs to the layer whose value it changes. */
+static inline uint8_t part_of(const struct price_scratch *scratch, const struct spmd_local *local,
+                              const struct spmd_step *step)
 {
-    if (live_range.from < live_range.until) {
-        scratch->deltas[live_range.from] += bytes;
-        scratch->deltas[live_range.until] -= bytes;
+    if (!scratch->fold)
+        return 0;
+    uint8_t part = scratch->fold->part[step->op];
+    return part || step->kind == SPMD_OP || !step->result_count
+               ? part
+               : scratch->fold->value_part[local->values[step->results].origin];
+}
+/* so many bytes more, of what a part of a fold makes (0: of none), during the range */
+static inline void add_range(struct price_scratch *scratch, uint8_t part, int64_t bytes,
+                             struct live_range live_range)
+{
+    if (live_range.from >= live_range.until)
+        return;
+    scratch->deltas[live_range.from] += bytes;
+    scratch->deltas[live_range.until] -= bytes;
+    if (part == 1 || part == 2) {
+        scratch->part_deltas[part - 1][live_range.from] += bytes;
+        scratch->part_deltas[part - 1][live_range.until] -= bytes;
     }
 }
 

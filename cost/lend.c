@@ -92,7 +92,8 @@ static void lend(struct price_scratch *scratch, const struct spmd_local *local, 
         if (taken)
             continue;
         VEC_PUSH(&tenants->placed, lender->free);
-        add_range(scratch, -lender->bytes, lender->free);
+        add_range(scratch, part_of(scratch, local, &local->steps[local->values[lender->value].step]),
+                  -lender->bytes, lender->free);
         if (lender->blocks)
             scratch->values[lender->value].lent = 1;
         else

@@ -230,8 +230,8 @@ static bool take_over(struct price_scratch *scratch, const struct spmd_local *lo
         stored_bytes(scratch, local, donor) < stored_bytes(scratch, local, value))
         return false;
     live_range->until = now;
-    scratch->deltas[now + 1] += stored_bytes(scratch, local, donor);
-    scratch->deltas[now] -= stored_bytes(scratch, local, donor);
+    add_range(scratch, part_of(scratch, local, &local->steps[local->values[donor].step]),
+              -stored_bytes(scratch, local, donor), (struct live_range){now, now + 1});
     return true;
 }
 
@@ -283,7 +283,8 @@ static void place_results(struct price_scratch *scratch, const struct spmd_local
 {
     for (uint32_t value = step->results; value < step->results + step->result_count; value++) {
         scratch->ranges[value] = range_of(scratch, local, value);
-        add_range(scratch, stored_bytes(scratch, local, value), scratch->ranges[value]);
+        add_range(scratch, part_of(scratch, local, step), stored_bytes(scratch, local, value),
+                  scratch->ranges[value]);
     }
 }
 
@@ -295,7 +296,8 @@ static void place_combined(struct price_scratch *scratch, const struct spmd_loca
     uint32_t last = packed.until - 1;
     for (uint32_t k = first; k < first + count; k++) {
         const struct spmd_step *step = step_at(scratch, local, k);
-        add_range(scratch, local->values[local->operands[step->operands]].bytes, packed);
+        add_range(scratch, part_of(scratch, local, step),
+                  local->values[local->operands[step->operands]].bytes, packed);
         if (scratch->values[step->results].last > last)
             last = scratch->values[step->results].last;
     }
@@ -305,7 +307,8 @@ static void place_combined(struct price_scratch *scratch, const struct spmd_loca
         live_range = (struct live_range){packed.until - 1,
                                          scratch->values[result].homed ? live_range.until : last + 1};
         scratch->ranges[result] = live_range;
-        add_range(scratch, local->values[result].bytes, live_range);
+        add_range(scratch, part_of(scratch, local, step_at(scratch, local, k)), local->values[result].bytes,
+                  live_range);
     }
 }
 
@@ -337,17 +340,30 @@ static void count_boundary(const struct price_scratch *scratch, const struct spm
     }
 }
 
-/* the line's peak and its step; bytes alive at each time from now on in deltas */
-static void find_peak(struct price_scratch *scratch, struct price *out)
+/* the line's peak and its step; bytes alive at each time from now on in deltas. Of a fold each layer that is
+ * gone holds what both layers at the cut hold at that time: what only one of them holds is on its way to the
+ * next layer, and the others have let it go or have not made it yet. While one of the two runs that says
+ * nothing; their peak is no higher than the same of the first or the last layer. */
+static void find_peak(struct price_scratch *scratch, const struct spmd_local *local, struct price *out)
 {
+    uint8_t running = 0;
     int64_t boundary = out->argument_bytes + out->output_bytes - out->alias_bytes, temporaries = 0;
+    int64_t parts[2] = {0};
     out->peak_bytes = boundary;
     out->peak_step = 0;
     for (uint32_t kernel = 0; kernel < scratch->kernel_count; kernel++) {
         temporaries += scratch->deltas[kernel];
-        int64_t alive = boundary + temporaries + temporaries / 1000 * scratch->heap_waste_permille;
+        int64_t held = temporaries;
+        if (scratch->fold) {
+            uint8_t part = part_of(scratch, local, step_at(scratch, local, kernel));
+            running = part ? part : running;
+            parts[0] += scratch->part_deltas[0][kernel];
+            parts[1] += scratch->part_deltas[1][kernel];
+            held += scratch->fold->copies * (parts[0] < parts[1] ? parts[0] : parts[1]);
+        }
+        int64_t alive = boundary + held + held / 1000 * scratch->heap_waste_permille;
         scratch->deltas[kernel] = alive;
-        if (alive > out->peak_bytes) {
+        if (alive > out->peak_bytes && running != 1 && running != 2) {
             out->peak_bytes = alive;
             out->peak_step = scratch->line[kernel].step;
         }
@@ -411,7 +427,8 @@ static int64_t turn_arguments(struct price_scratch *scratch, const struct spmd_l
             continue;
         uint32_t now = *ranges, from = at_start ? 0 : idle < now ? idle : now;
         scratch->ranges[argument] = (struct live_range){from, now + 1};
-        add_range(scratch, local->values[argument].bytes, scratch->ranges[argument]);
+        add_range(scratch, part_of(scratch, local, step), local->values[argument].bytes,
+                  scratch->ranges[argument]);
     }
     return bytes;
 }
@@ -439,6 +456,9 @@ void price_memory(struct price_scratch *scratch, const struct spmd_local *local,
 {
     scratch->line = line;
     memset(scratch->deltas, 0, (scratch->kernel_count + 2) * sizeof *scratch->deltas);
+    for (int part = 0; scratch->fold && part < 2; part++)
+        memset(scratch->part_deltas[part], 0,
+               (scratch->kernel_count + 2) * sizeof *scratch->part_deltas[part]);
     find_times(scratch, local);
     find_homes(scratch, local);
     for (uint32_t argument = 0; argument < local->argument_count; argument++)
@@ -451,13 +471,14 @@ void price_memory(struct price_scratch *scratch, const struct spmd_local *local,
         }
         const struct spmd_step *step = step_at(scratch, local, i);
         place_results(scratch, local, step);
-        add_range(scratch, price_ordered_copy(scratch, local, step), (struct live_range){i, i + 1});
-        add_range(scratch, price_gathered_copy(scratch, local, step), (struct live_range){i, i + 1});
+        uint8_t part = part_of(scratch, local, step);
+        add_range(scratch, part, price_ordered_copy(scratch, local, step), (struct live_range){i, i + 1});
+        add_range(scratch, part, price_gathered_copy(scratch, local, step), (struct live_range){i, i + 1});
         share_in_kernel(scratch, local, i);
     }
     if (scratch->rules & (COST_FUSE_TURNED | COST_FUSE_BATCHED))
         turn_all(scratch, local);
     count_boundary(scratch, local, out);
     price_lend(scratch, local, out->argument_bytes + out->output_bytes);
-    find_peak(scratch, out);
+    find_peak(scratch, local, out);
 }

@@ -29,12 +29,19 @@ struct price {
 struct price_scratch;
 void price_scratch_destroy(struct price_scratch *scratch);
 
+/* Of a program with layers left out (analysis/fold.h): part 1 or 2 of the ops whose layers stand for the
+ * copies that are gone, half of them each; FOLD_ELSEWHERE of other layers' ops, 0 of those in no layer. */
+struct price_fold {
+    const uint8_t *part, *value_part; /* by op, by value; borrowed */
+    int64_t copies;
+};
 /* Full pricing of a local program: the time of its steps as they stand; the memory in that order, and of
  * COST_ORDER_EITHER also depth first (schedule.c), for a compiler may choose: an order in the text binds
  * none. *scratch may point to NULL: it is created. Integers throughout: bit for bit the same for equal
- * inputs on every CPU. */
+ * inputs on every CPU. fold: NULL, or the program is walked from a fold, and what comes out is what the whole
+ * would take, as far as its layers are alike; the critical path is the fold's. */
 void price_local(const struct spmd_local *local, const struct cost_machine *machine,
-                 struct price_scratch **scratch, struct price *out);
+                 struct price_scratch **scratch, const struct price_fold *fold, struct price *out);
 
 /* Puts the steps of local in another order that means the same (schedule.c); COST_ORDER_EITHER and _PROGRAM
  * leave them. */
@@ -97,6 +104,14 @@ const struct plan_context *evaluator_context(const struct evaluator *evaluator);
 const struct cost_machine *evaluator_machine(const struct evaluator *evaluator);
 const struct spmd_options *evaluator_options(const struct evaluator *evaluator);
 const struct price *evaluator_unsharded(const struct evaluator *evaluator);
+/* Lets evaluator_price_folded price the program with its repeated layers cut to `kept` (analysis/fold.h;
+ * even,
+ * at least 4), or as a whole where kept is 0. false: it does not fold so; it is priced as a whole then.
+ * Before
+ * any session of the evaluator is created. */
+bool evaluator_fold(struct evaluator *evaluator, uint32_t kept);
+uint32_t evaluator_fold_layers(const struct evaluator *evaluator); /* of the program; 0: it is not folded */
+
 /* One evaluation: walk + price. A session belongs to one thread and remembers prices by plan hash and
  * parts of walks. */
 struct evaluator_session;
@@ -104,5 +119,9 @@ struct evaluator_session *evaluator_session_create(const struct evaluator *evalu
 void evaluator_session_destroy(struct evaluator_session *evaluator_session);
 enum error_code evaluator_price(struct evaluator_session *evaluator_session, const struct plan *plan,
                                 struct price *out, struct cost *cost, struct error *e) BASE_CHECKED;
+/* The same from the folded program: an estimate of evaluator_price, far sooner where many layers are gone. Of
+ * plans for which the fold does not hold (fold_holds), and without a fold, it is evaluator_price itself. */
+enum error_code evaluator_price_folded(struct evaluator_session *session, const struct plan *plan,
+                                       struct price *out, struct cost *cost, struct error *e) BASE_CHECKED;
 
 #endif

@@ -9,6 +9,7 @@
  *   list.c      ordered lists, best plans                   domain.c    plans and evaluators
  *   seen.c      every plan of a snapshot, best first
  *   value.c     a list -> its priced node                   tree.c      nodes and edges
+ *   whole.c     exact prices of what estimates found
  */
 #ifndef TOAST_MCTS_CORE_H
 #define TOAST_MCTS_CORE_H
@@ -66,6 +67,8 @@ struct core_snapshot {
     uint32_t polish_round, polish_offset;
     uint64_t rollouts, evaluations, polish_evaluations, cut;
     struct core_elites elites;
+    /* the best plan by its exact price: the elites' first where prices are exact */
+    struct core_plan best;
     uint32_t curve_count;
     struct core_curve curve[CORE_CURVE];
     /* by decision: reward(decision alone) - reward(root), or TREE_UNKNOWN */
@@ -125,10 +128,11 @@ struct search {
     struct core_tuning tuning;
     /* of problem and options: blobs of another search are refused */
     uint64_t id;
-    uint32_t first_rollouts; /* of a task of epoch 0 */
-    uint64_t polish_budget;  /* evaluations */
-    struct core_plan root;
-    struct core_plan *baselines; /* in the domain's order */
+    uint32_t first_rollouts;           /* of a task of epoch 0 */
+    uint64_t polish_budget;            /* evaluations */
+    struct core_plan root, root_whole; /* whole: with its exact price */
+    struct core_plan *baselines;       /* in the domain's order */
+    struct core_plan *wholes;          /* the same with exact prices */
     struct search_plan *baseline_plans;
     int32_t root_reward;
     struct core_memo *memo;
@@ -138,6 +142,18 @@ void core_tune(struct search *search, struct core_tuning tuning);
 /* tree and best plans as at the beginning */
 void core_snapshot_reset(const struct search *search, struct core_snapshot *snapshot);
 int32_t core_reward(const struct search *search, struct cost cost);
+/* The exact price of a plan that has an estimate; *session is made at need, released by core_whole_end. */
+struct core_whole {
+    const struct search *search;
+    struct evaluator_session *evaluator;
+    void *session;
+};
+enum error_code core_whole_price(struct core_whole *whole, struct core_plan *plan,
+                                 struct error *e) BASE_CHECKED;
+void core_whole_end(struct core_whole *whole);
+/* snapshot->best among itself and the elites: the first, or once the search is done all of them */
+enum error_code core_best_settle(const struct search *search, struct core_snapshot *snapshot,
+                                 struct error *e) BASE_CHECKED;
 void core_plan_publish(const struct search *search, const struct core_plan *plan, struct search_plan *out);
 /* rollouts of task `index` in the snapshot's epoch */
 uint64_t core_task_rollouts(const struct search *search, const struct core_snapshot *snapshot,

@@ -86,16 +86,35 @@ static void replay(void *session, struct search_list *list, struct hash128 *hash
     *hash = replayer->plans[k].hash;
 }
 
-static enum error_code price(void *session, const struct search_list *list, struct price *price,
-                             struct cost *cost, struct error *e)
+/* *plan: borrowed from the session until its next list */
+static enum error_code plan_of(struct replayer *replayer, const struct search_list *list,
+                               const struct plan **plan, struct error *e)
 {
-    struct replayer *replayer = session;
     struct search_list copy = *list;
     struct hash128 hash;
     if (!replayer->evaluator)
         return error_set(e, ERROR_INTERNAL, "a replaying session was asked for a price");
-    replay(session, &copy, &hash);
-    return evaluator_price(replayer->evaluator, &replayer->plans[copy.count], price, cost, e);
+    replay(replayer, &copy, &hash);
+    *plan = &replayer->plans[copy.count];
+    return ERROR_OK;
+}
+
+static enum error_code price(void *session, const struct search_list *list, struct price *price,
+                             struct cost *cost, struct error *e)
+{
+    struct replayer *replayer = session;
+    const struct plan *plan;
+    TRY(plan_of(replayer, list, &plan, e));
+    return evaluator_price_folded(replayer->evaluator, plan, price, cost, e);
+}
+
+static enum error_code price_whole(void *session, const struct search_list *list, struct price *price,
+                                   struct cost *cost, struct error *e)
+{
+    struct replayer *replayer = session;
+    const struct plan *plan;
+    TRY(plan_of(replayer, list, &plan, e));
+    return evaluator_price(replayer->evaluator, plan, price, cost, e);
 }
 
 static struct evaluator_session *evaluator_for_thread(const struct search_domain *domain)
@@ -180,6 +199,7 @@ static struct search_domain *create(const struct evaluator *evaluator)
     domain->evaluator_destroy = evaluator_session_destroy;
     domain->replay = replay;
     domain->price = price;
+    domain->price_whole = evaluator_fold_layers(evaluator) ? price_whole : NULL;
     return domain;
 }
 

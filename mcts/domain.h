@@ -45,6 +45,10 @@ struct search_domain {
     /* replays and prices */
     enum error_code (*price)(void *session, const struct search_list *list, struct price *price,
                              struct cost *cost, struct error *e) BASE_CHECKED;
+    /* The same, exact, where price is an estimate (a folded program's): what is published is priced so. NULL:
+     * price is exact. */
+    enum error_code (*price_whole)(void *session, const struct search_list *list, struct price *price,
+                                   struct cost *cost, struct error *e) BASE_CHECKED;
 };
 
 /* From an evaluator (borrowed; must outlive the domain). */

@@ -96,7 +96,7 @@ static void prune(struct core_snapshot *snapshot)
 
 static void add_curve(struct core_snapshot *snapshot)
 {
-    const struct core_plan *best = &snapshot->elites.at[0];
+    const struct core_plan *best = &snapshot->best;
     const struct core_curve *last = &snapshot->curve[snapshot->curve_count - (snapshot->curve_count > 0)];
     if (snapshot->curve_count && last->rollouts == snapshot->rollouts && last->cost.c == best->cost.c &&
         last->cost.over_steps == best->cost.over_steps)
@@ -184,6 +184,9 @@ enum error_code search_merge(const struct search *search, const void *snapshot, 
     if (!code) {
         advance(search, &p, hash128_compare(before, p.elites.at[0].hash) != 0);
         prune(&p);
+        code = core_best_settle(search, &p, e);
+    }
+    if (!code) {
         add_curve(&p);
         core_snapshot_write(search, &p, next);
     }

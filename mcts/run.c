@@ -81,20 +81,25 @@ static enum error_code run_tasks(struct crew *crew, struct hand *hands, uint32_t
 /* Out of time within an epoch: the best of the tasks that had ended counts. */
 static enum error_code salvage(const struct crew *crew, struct search_state *out, struct error *e)
 {
-    for (uint32_t i = 0; i < crew->tasks; i++) {
+    struct core_whole whole = {.search = crew->search};
+    enum error_code code = ERROR_OK;
+    for (uint32_t i = 0; i < crew->tasks && !code; i++) {
         struct core_delta delta;
         if (!crew->deltas[i].bytes)
             continue;
-        enum error_code code =
-            core_delta_read(crew->search, crew->deltas[i].bytes, crew->deltas[i].size, &delta, e);
+        code = core_delta_read(crew->search, crew->deltas[i].bytes, crew->deltas[i].size, &delta, e);
         if (code)
-            return code;
-        const struct core_plan *best = &delta.elites.at[0];
-        if (cost_compare(best->cost, best->hash, out->best.cost, out->best.hash) < 0)
-            core_plan_publish(crew->search, best, &out->best);
+            break;
+        struct core_plan best = delta.elites.at[0];
+        code = core_whole_price(&whole, &best, e);
+        if (!code && cost_compare(best.cost, best.hash, out->best.cost, out->best.hash) < 0)
+            core_plan_publish(crew->search, &best, &out->best);
         out->rollouts += delta.rollouts;
         core_delta_release(&delta);
     }
+    core_whole_end(&whole);
+    if (code)
+        return code;
     out->phase = SEARCH_DONE;
     snprintf(out->stop_reason, sizeof out->stop_reason, "seconds");
     return ERROR_OK;

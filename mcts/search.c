@@ -116,20 +116,35 @@ static enum error_code price_baseline(struct search *search, void *session,
     return price_list(search, session, plan, e);
 }
 
-static void append_baseline(struct search *search, const struct search_domain_baseline *from,
-                            struct core_plan plan)
+/* its exact price, and its row of the table */
+static enum error_code publish_baseline(struct search *search, void *session, uint32_t index, struct error *e)
+{
+    const struct search_domain *domain = search->domain;
+    struct search_plan *out = &search->baseline_plans[index];
+    struct core_plan *whole = &search->wholes[index];
+    *whole = search->baselines[index];
+    enum error_code code = domain->price_whole
+                               ? domain->price_whole(session, &whole->list, &whole->price, &whole->cost, e)
+                               : ERROR_OK;
+    core_plan_publish(search, whole, out);
+    snprintf(out->found_by, sizeof out->found_by, "%s", domain->baselines[index].name);
+    return code;
+}
+
+static enum error_code append_baseline(struct search *search, void *session,
+                                       const struct search_domain_baseline *from, struct core_plan plan,
+                                       struct error *e)
 {
     struct search_domain *domain = search->domain;
     uint32_t index = domain->baseline_count++;
     domain->baselines = mem_realloc(domain->baselines, index + 1, sizeof *domain->baselines);
     search->baselines = mem_realloc(search->baselines, index + 1, sizeof *search->baselines);
     search->baseline_plans = mem_realloc(search->baseline_plans, index + 1, sizeof *search->baseline_plans);
+    search->wholes = mem_realloc(search->wholes, index + 1, sizeof *search->wholes);
     domain->baselines[index] = *from;
     plan.baseline = (uint16_t)index;
     search->baselines[index] = plan;
-    core_plan_publish(search, &plan, &search->baseline_plans[index]);
-    snprintf(search->baseline_plans[index].found_by, sizeof search->baseline_plans[index].found_by, "%s",
-             from->name);
+    return publish_baseline(search, session, index, e);
 }
 
 /* One step: the cheapest plan around that of the index, appended where it is cheaper. */
@@ -159,7 +174,7 @@ static enum error_code climb_once(struct search *search, void *session, uint32_t
             return code;
         }
     if (*climbed) {
-        append_baseline(search, &list[chosen], best);
+        code = append_baseline(search, session, &list[chosen], best, e);
         *index = search->domain->baseline_count - 1;
     }
     free(list);
@@ -195,13 +210,15 @@ static enum error_code price_baselines(struct search *search, struct error *e)
     void *session = search->domain->session_create(search->domain, evaluator);
     search->root.found = FOUND_START;
     enum error_code code = price_list(search, session, &search->root, e);
+    search->root_whole = search->root;
+    if (!code && search->domain->price_whole)
+        code = search->domain->price_whole(session, &search->root_whole.list, &search->root_whole.price,
+                                           &search->root_whole.cost, e);
     search->root_reward = code ? 0 : core_reward(search, search->root.cost);
     for (uint32_t i = 0; i < search->domain->baseline_count && !code; i++) {
-        struct core_plan *plan = &search->baselines[i];
-        code = price_baseline(search, session, &search->domain->baselines[i], i, plan, e);
-        core_plan_publish(search, plan, &search->baseline_plans[i]);
-        snprintf(search->baseline_plans[i].found_by, sizeof search->baseline_plans[i].found_by, "%s",
-                 search->domain->baselines[i].name);
+        code = price_baseline(search, session, &search->domain->baselines[i], i, &search->baselines[i], e);
+        if (!code)
+            code = publish_baseline(search, session, i, e);
     }
     if (!code)
         code = climb(search, session, e);
@@ -214,7 +231,8 @@ static enum error_code price_baselines(struct search *search, struct error *e)
 static uint64_t identity(const struct search *search)
 {
     const struct search_options *options = &search->options;
-    const uint64_t words[] = {1 /* format */,
+    const uint64_t words[] = {2 /* format */,
+                              search->domain->price_whole != NULL,
                               options->seed,
                               options->rollouts,
                               options->parallelism,
@@ -272,6 +290,7 @@ enum error_code search_create_on(struct search_domain *domain, const struct sear
     search->memo = core_memo_create();
     search->baselines = mem_zalloc(domain->baseline_count, sizeof *search->baselines);
     search->baseline_plans = mem_zalloc(domain->baseline_count, sizeof *search->baseline_plans);
+    search->wholes = mem_zalloc(domain->baseline_count, sizeof *search->wholes);
     enum error_code code = set_options(search, options, e);
     if (!code)
         code = price_baselines(search, e);
@@ -293,6 +312,7 @@ void search_destroy(struct search *search)
     core_memo_destroy(search->memo);
     free(search->baselines);
     free(search->baseline_plans);
+    free(search->wholes);
     search->domain->destroy(search->domain);
     free(search);
 }
@@ -331,8 +351,12 @@ void search_begin(const struct search *search, struct search_blob *snapshot)
     for (uint32_t i = 0; i < decisions; i++)
         p.gains[i] = TREE_UNKNOWN;
     core_snapshot_reset(search, &p);
+    p.best = search->root_whole;
+    for (uint32_t i = 0; i < search->domain->baseline_count && !search->options.no_baselines; i++)
+        if (cost_compare(search->wholes[i].cost, search->wholes[i].hash, p.best.cost, p.best.hash) < 0)
+            p.best = search->wholes[i];
     p.curve_count = 1;
-    p.curve[0] = (struct core_curve){0, p.elites.at[0].cost, p.elites.at[0].price.step_ps};
+    p.curve[0] = (struct core_curve){0, p.best.cost, p.best.price.step_ps};
     if (!decisions || search->options.method == SEARCH_BASELINES || search->options.method == SEARCH_START) {
         p.phase = SEARCH_DONE;
         p.tasks = 0;
@@ -358,7 +382,7 @@ enum error_code search_open(const struct search *search, const void *snapshot, s
                                      .dropped = p.cut,
                                      .evaluations = p.evaluations,
                                      .curve_count = p.curve_count};
-        core_plan_publish(search, &p.elites.at[0], &out->best);
+        core_plan_publish(search, &p.best, &out->best);
         snprintf(out->stop_reason, sizeof out->stop_reason, "%s", stop_names[p.stop]);
         for (uint32_t i = 0; i < p.curve_count; i++) {
             out->curve[i].rollouts = p.curve[i].rollouts;

@@ -12,7 +12,7 @@
  *       polish_round polish_offset                  u64 rollouts evaluations cut
  *   u64 rollouts evaluations                        u8 count, best plans
  *       polish_evaluations cut                      u32 count, gains: u16 decision  i32 gain
- *   u8 count, best plans                            u32 count, nodes: u64 state  i32 value  list
+ *   u8 count, best plans; the best by exact price   u32 count, nodes: u64 state  i32 value  list
  *   u32 count, curve: 4 x u64                       u32 count, edges, 24 bytes each: what is added up
  *   i32 gain of every decision                          u64 state  u32 action  u32 visits  i64 sum of rewards
  *   u32 count, nodes: u64 state  i32 value  list    for every edge again: what is not
@@ -266,6 +266,7 @@ void core_snapshot_write(const struct search *search, const struct core_snapshot
     bytes_put(&bytes_writer, snapshot->polish_evaluations, 8);
     bytes_put(&bytes_writer, snapshot->cut, 8);
     put_elites(&bytes_writer, &snapshot->elites);
+    put_plan(&bytes_writer, &snapshot->best);
     bytes_put(&bytes_writer, snapshot->curve_count, 4);
     for (uint32_t i = 0; i < snapshot->curve_count; i++) {
         bytes_put(&bytes_writer, snapshot->curve[i].rollouts, 8);
@@ -297,6 +298,7 @@ enum error_code core_snapshot_read(const struct search *search, const void *byte
     snapshot->polish_evaluations = bytes_get(&bytes_reader, 8);
     snapshot->cut = bytes_get(&bytes_reader, 8);
     get_elites(&bytes_reader, search, &snapshot->elites);
+    get_plan(&bytes_reader, search, &snapshot->best);
     snapshot->curve_count = bytes_get_count(&bytes_reader, CURVE_SIZE);
     if (snapshot->curve_count > CORE_CURVE || snapshot->phase > SEARCH_DONE ||
         snapshot->tasks > CORE_MAX_TASKS || snapshot->stop > STOP_EXHAUSTED ||

@@ -144,6 +144,8 @@ void planner_job_describe(const struct planner_job *j, bool whole, struct report
     sha256_format(j->image->digest, report->module_digest);
     report->seed = j->request->seed;
     report->reproducible = whole;
+    report->fold = (struct report_fold){j->fold.layers, j->fold.kept,   j->fold.checked,
+                                        j->fold.worst,  j->fold.random, j->fold.beyond};
     report->no_module_pins = j->request->annotations != PLANNER_ANNOTATIONS_PIN && j->annotations.pins > 0;
     report->pins_completed = j->request->method == PLANNER_PROPAGATE;
 }

@@ -58,6 +58,9 @@ static enum error_code make(struct planner_job *j, struct error *e)
     cost_axis_order(&j->machine, &request->mesh, walk.axis_order);
     walk.combine_bytes = request->combine_bytes;
     TRY(evaluator_create(j->context, &j->machine, &walk, &j->evaluator, e));
+    if (!request->no_fold && (request->method == PLANNER_AUTO || request->method == PLANNER_MCTS ||
+                              request->method == PLANNER_CFN))
+        TRY(planner_fold_choose(j->evaluator, &j->fold, e));
     TRY(planner_job_make_yours(j, e));
     TRY(planner_job_make_given(j, e));
     struct search_options search = {.seed = request->seed,

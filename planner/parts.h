@@ -2,6 +2,7 @@
 #ifndef TOAST_PLANNER_PARTS_H
 #define TOAST_PLANNER_PARTS_H
 
+#include "planner/fold.h"
 #include "planner/job.h"
 #include "planner/pins.h"
 
@@ -13,6 +14,7 @@ struct planner_job {
     struct plan_context *context;
     struct cost_machine machine;
     struct evaluator *evaluator;
+    struct planner_fold fold;
     struct search *search;
     bool has_network;
     struct plan_cfn_answer network;

@@ -100,6 +100,7 @@ struct planner_request {
     bool no_overlap;   /* collectives block computation, whatever the backend does */
     bool proof;        /* run original and sharded modules and compare */
     bool no_baselines; /* do not start the search from the experts' plans */
+    bool no_fold;      /* the search prices every plan on the whole program */
 };
 
 #endif

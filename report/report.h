@@ -152,6 +152,14 @@ struct report_segments {
     bool proved, mixed;
 };
 
+/* the fold on which the search priced plans (planner/fold.h); layers 0: nothing repeats */
+struct report_fold {
+    uint32_t layers, kept;   /* kept 0: not folded */
+    uint32_t checked;        /* plans that were priced both ways */
+    double worst;            /* of them: relative error of step time or peak */
+    uint32_t random, beyond; /* random plans; those of them more than 0.5 % apart */
+};
+
 struct report {
     const struct evaluator *evaluator; /* borrowed */
     struct search_plan plan;
@@ -186,6 +194,7 @@ struct report {
     struct search_state search;
     /* decisions offered to the search, and left out (plan_context_pruned) */
     uint32_t offered, pruned;
+    struct report_fold fold;
     char **warnings;
     uint32_t warning_count;
     /* planner cfn, where no sharding was left out of the network */

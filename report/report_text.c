@@ -234,6 +234,22 @@ static void write_arguments(const struct report *report, struct text *text)
         text_printf(text, "… and %u more in plan.json\n", report->argument_count - SHOWN_ARGUMENTS);
 }
 
+static void write_fold(const struct report *report, struct text *text)
+{
+    const struct report_fold *fold = &report->fold;
+    if (fold->kept)
+        text_printf(
+            text,
+            "folded: %u layers as %u, checked on %u plans, worst %.2f %%; %u of %u random ones beyond "
+            "0.5 %%\n",
+            fold->layers, fold->kept, fold->checked, 100 * fold->worst, fold->beyond, fold->random);
+    else if (fold->layers)
+        text_printf(text,
+                    "not folded: %u layers, but experts' plans were off by %.2f %%, %u of %u random ones "
+                    "by more than 0.5 %%\n",
+                    fold->layers, 100 * fold->worst, fold->beyond, fold->random);
+}
+
 static void write_search(const struct report *report, struct text *text)
 {
     const struct search_state *state = &report->search;
@@ -244,6 +260,7 @@ static void write_search(const struct report *report, struct text *text)
         text, "%llu rollouts, %llu evaluations, %u epochs; stopped: %s; %u decisions offered, %u left out\n",
         (unsigned long long)state->rollouts, (unsigned long long)state->evaluations, state->epoch,
         state->stop_reason, report->offered, report->pruned);
+    write_fold(report, text);
     for (uint32_t i = 0; i < state->curve_count && i < SEARCH_CURVE; i++) {
         char step[32];
         report_time(state->curve[i].step_ps, step);

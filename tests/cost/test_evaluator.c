@@ -22,7 +22,7 @@ static struct price price_afresh(const struct subject *subject, const struct pla
     struct price out;
     struct error e;
     ASSERT_OK(spmd_walk(subject->context, plan, evaluator_options(subject->evaluator), &local, &e), &e);
-    price_local(&local, &subject->machine, &scratch, &out);
+    price_local(&local, &subject->machine, &scratch, NULL, &out);
     price_scratch_destroy(scratch);
     spmd_local_release(&local);
     return out;
@@ -195,7 +195,7 @@ static void orders_mean_the_same(void **state)
                 ASSERT_OK(spmd_local_check(&local, &e), &e);
                 struct cost_machine as_they_stand = subject.machine;
                 as_they_stand.order = COST_ORDER_PROGRAM;
-                price_local(&local, &as_they_stand, &scratch, &other);
+                price_local(&local, &as_they_stand, &scratch, NULL, &other);
                 /* what was priced without putting the steps in that order */
                 if (order == COST_ORDER_DEPTH_FIRST)
                     assert_int_equal(other.peak_bytes, program.depth_first_peak_bytes);

@@ -125,8 +125,8 @@ static inline struct price toy_price(struct toy *toy)
 {
     struct price_scratch *scratch = NULL;
     struct price price, again;
-    price_local(&toy->local, &toy->machine, &scratch, &price);
-    price_local(&toy->local, &toy->machine, &scratch, &again);
+    price_local(&toy->local, &toy->machine, &scratch, NULL, &price);
+    price_local(&toy->local, &toy->machine, &scratch, NULL, &again);
     assert_memory_equal(&price, &again, sizeof price);
     price_scratch_destroy(scratch);
     return price;

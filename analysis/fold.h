@@ -1,0 +1,49 @@
+/* A program with its repeated layers cut to a few: what a search prices instead of the whole.
+ *
+ *   layers of the program    0   1 | 2   3   4 .. L-3 | L-2 L-1
+ *   of the fold              0   1 |                  |  2   3     KEPT of them; L - KEPT are gone
+ *   part of their ops        -   1 |                  |  2   -     the two at the cut stand for what is gone
+ *
+ * Layers are found by shape alone: the longest repeat among the contractions seeds a map that takes each
+ * op to the one at its place in the next layer, and the map grows along operands and uses while ops are
+ * alike (fold_match.c). What the map cannot reach (embedding, head, sums over all layers) belongs to no
+ * layer and stays. At the cut every op reads what stands at the same place of the nearest layer that is left.
+ *
+ * The fold is a view: ops, values, spaces and plans keep their numbers, only fewer ops are in @main's body
+ * and some operands are others. So a plan of the program is a plan of its fold, which says the same wherever
+ * fold_holds: where the layers that are gone have the cells of the one that stands for them. What a price of
+ * the fold says of the whole is cost/evaluator.c's business.
+ *
+ * A pure function of the analysis; immutable once created. Source: docs/design/segments.md. */
+#ifndef TOAST_ANALYSIS_FOLD_H
+#define TOAST_ANALYSIS_FOLD_H
+
+#include "analysis/plan.h"
+
+enum { FOLD_ELSEWHERE = 3 };
+struct fold_pair { /* spaces or arguments: one that is gone, and the one that stands for it */
+    uint32_t gone, kept;
+};
+
+struct fold {
+    struct nda nda; /* the view: of `program`; all else borrowed from the analysis it was made of */
+    struct ir_program program; /* its arrays are borrowed, but the three below */
+    uint32_t *operands, *block_ops;
+    struct ir_block *blocks;
+    uint32_t layers, kept, copies; /* copies: layers that are gone */
+    uint8_t *part;       /* by op: 1 or 2 in the layers at the cut, FOLD_ELSEWHERE in others, 0 in none */
+    uint8_t *value_part; /* by value: the same of the op that makes it, or of the argument */
+    struct fold_pair *spaces;
+    uint32_t space_count;
+    struct fold_pair *arguments;
+    uint32_t argument_count;
+};
+
+/* kept: layers that stay, even, at least 4. NULL: nothing repeats often enough (at least kept + 2 layers), or
+ * what repeats cannot be cut. Owned; n is borrowed and must outlive it. */
+struct fold *fold_create(const struct nda *n, uint32_t kept);
+void fold_destroy(struct fold *fold); /* NULL is fine */
+/* does the fold stand for the whole under this plan? */
+bool fold_holds(const struct fold *fold, const struct plan *plan);
+
+#endif

@@ -1,0 +1,240 @@
+/* Which op stands at the same place of the next layer (fold.h).
+ *
+ *     contractions     a b c d a b c d a b c d .. h      the longest repeat: each maps to the one a period on
+ *     seeds            a -> a', b -> b' ..
+ *     grown            what they read at the same operand, and who uses the same result in the same way,
+ * where
+ *                      ops are alike: equal opcode, attributes, types and regions
+ *
+ * Constants are alike when their types are: what they hold changes no price. The map is one to one; the first
+ * reason to map an op wins. Time near linear: each op is mapped once and looked at once from each side. */
+#include "analysis/fold_internal.h"
+
+#include "base/hash.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LONGEST_PERIOD = 128, /* contractions of one layer, forward or backward */
+    MOST_USES = 64        /* a value with more uses belongs to no layer; its uses are not looked at */
+};
+
+/* ---- which ops are alike ---- */
+
+static uint64_t attribute_key(const struct ir_program *program, const struct ir_attr *attr)
+{
+    uint64_t h = hash_combine(attr->kind, attr->name);
+    h = hash_combine(h, attr->type);
+    switch ((enum ir_attr_kind)attr->kind) {
+    case IR_ATTR_INTS:
+    case IR_ATTR_BOOLS:
+        for (uint32_t i = 0; i < attr->count; i++)
+            h = hash_combine(h, (uint64_t)program->ints[attr->first + i]);
+        return h;
+    case IR_ATTR_ARRAY:
+    case IR_ATTR_DICTIONARY:
+        for (uint32_t i = 0; i < attr->count; i++)
+            h = hash_combine(h, attribute_key(program, &program->attrs[attr->first + i]));
+        return h;
+    case IR_ATTR_DENSE: return h;
+    case IR_ATTR_UNIT:
+    case IR_ATTR_BOOL:
+    case IR_ATTR_INT:
+    case IR_ATTR_TYPE: return hash_combine(h, (uint64_t)attr->value);
+    case IR_ATTR_FLOAT:
+    case IR_ATTR_STRING:
+    case IR_ATTR_SYMBOL:
+    case IR_ATTR_TEXT: return hash_combine(h, attr->first);
+    }
+    return h;
+}
+
+static uint64_t op_key(const struct ir_program *program, uint32_t op)
+{
+    const struct ir_op *ir_op = &program->ops[op];
+    uint64_t h = hash_combine(ir_op->name, ir_op->operand_count);
+    for (uint32_t i = 0; i < ir_op->operand_count; i++)
+        h = hash_combine(h, program->values[ir_operand(program, op, i)].type);
+    for (uint32_t i = 0; i < ir_op->result_count; i++)
+        h = hash_combine(h, program->values[ir_op->results + i].type);
+    for (uint32_t i = 0; i < ir_op->attr_count; i++)
+        h = hash_combine(h, attribute_key(program, &program->attrs[ir_op->attrs + i]));
+    for (uint32_t region = 0; region < ir_op->region_count; region++) {
+        uint32_t block = ir_region_block(program, op, region);
+        h = hash_combine(h, block == IR_NONE ? 0 : program->blocks[block].arg_count + 1);
+        for (uint32_t i = 0; block != IR_NONE && i < program->blocks[block].op_count; i++)
+            h = hash_combine(h, op_key(program, program->block_ops[program->blocks[block].ops + i]));
+    }
+    return h ? h : 1;
+}
+
+static void find_keys(struct fold_map *map)
+{
+    const struct ir_program *program = map->nda->program;
+    const struct ir_block *body = &program->blocks[map->nda->block];
+    for (uint32_t i = 0; i + 1 < body->op_count; i++) {
+        uint32_t op = program->block_ops[body->ops + i];
+        map->key[op] = op_key(program, op);
+    }
+    for (uint32_t i = 0; i < body->arg_count; i++)
+        map->key[map->op_count + i] = hash_combine(1, program->values[body->args + i].type) | 1;
+}
+
+static void find_uses(struct fold_map *map)
+{
+    const struct ir_program *program = map->nda->program;
+    const struct ir_block *body = &program->blocks[map->nda->block];
+    uint32_t total = 0;
+    for (uint32_t i = 0; i + 1 < body->op_count; i++)
+        for (uint32_t op = program->block_ops[body->ops + i], k = 0; k < program->ops[op].operand_count; k++)
+            map->use_start[ir_operand(program, op, k) + 1]++, total++;
+    for (uint32_t value = 0; value < program->value_count; value++)
+        map->use_start[value + 1] += map->use_start[value];
+    map->uses = mem_zalloc((size_t)total + 1, sizeof *map->uses);
+    uint32_t *filled = mem_zalloc((size_t)program->value_count + 1, sizeof *filled);
+    for (uint32_t i = 0; i + 1 < body->op_count; i++)
+        for (uint32_t op = program->block_ops[body->ops + i], k = 0; k < program->ops[op].operand_count;
+             k++) {
+            uint32_t value = ir_operand(program, op, k);
+            map->uses[map->use_start[value] + filled[value]++] = (struct fold_use){op, k};
+        }
+    free(filled);
+}
+
+/* ---- growing ---- */
+
+struct growth {
+    struct fold_map *map;
+    VEC(uint32_t) queue; /* mapped nodes whose surroundings are to be looked at */
+};
+
+static void pair(struct growth *growth, uint32_t node, uint32_t other)
+{
+    struct fold_map *map = growth->map;
+    if (node == NDA_NONE || other == NDA_NONE || node == other || !map->key[node] ||
+        map->key[node] != map->key[other] || map->next[node] != NDA_NONE || map->before[other] != NDA_NONE)
+        return;
+    map->next[node] = other;
+    map->before[other] = node;
+    VEC_PUSH(&growth->queue, node);
+}
+
+static uint64_t use_key(const struct fold_map *map, const struct fold_use *use)
+{
+    return hash_combine(map->key[use->op], use->operand);
+}
+
+/* Uses of one kind are paired in program order, where both values have as many of that kind. */
+static void pair_uses(struct growth *growth, uint32_t value, uint32_t other)
+{
+    const struct fold_map *map = growth->map;
+    const struct fold_use *mine = map->uses + map->use_start[value], *its = map->uses + map->use_start[other];
+    uint32_t count = map->use_start[value + 1] - map->use_start[value],
+             other_count = map->use_start[other + 1] - map->use_start[other];
+    if (value == other || count > MOST_USES || other_count > MOST_USES)
+        return;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t key = use_key(map, &mine[i]);
+        uint32_t place = 0, of_mine = 0, of_its = 0, found = NDA_NONE;
+        for (uint32_t k = 0; k < count; k++)
+            if (use_key(map, &mine[k]) == key) {
+                place = k == i ? of_mine : place;
+                of_mine++;
+            }
+        for (uint32_t k = 0; k < other_count; k++)
+            if (use_key(map, &its[k]) == key)
+                found = of_its++ == place ? its[k].op : found;
+        if (of_mine == of_its && found != NDA_NONE)
+            pair(growth, mine[i].op, found);
+    }
+}
+
+static void grow(struct growth *growth)
+{
+    const struct fold_map *map = growth->map;
+    const struct ir_program *program = map->nda->program;
+    uint32_t args = program->blocks[map->nda->block].args;
+    for (size_t i = 0; i < growth->queue.count; i++) {
+        uint32_t node = growth->queue.at[i], other = map->next[node];
+        if (node >= map->op_count) {
+            pair_uses(growth, args + node - map->op_count, args + other - map->op_count);
+            continue;
+        }
+        for (uint32_t k = 0; k < program->ops[node].operand_count; k++)
+            pair(growth, fold_node_of(map, ir_operand(program, node, k)),
+                 fold_node_of(map, ir_operand(program, other, k)));
+        for (uint32_t k = 0; k < program->ops[node].result_count; k++)
+            pair_uses(growth, program->ops[node].results + k, program->ops[other].results + k);
+    }
+}
+
+/* ---- seeds ---- */
+
+struct repeat {
+    uint32_t first, period, times;
+};
+
+static struct repeat longest_repeat(const struct fold_map *map, const uint32_t *at, uint32_t count)
+{
+    struct repeat best = {0};
+    uint32_t gain = 0;
+    for (uint32_t period = 1; period <= LONGEST_PERIOD && 2 * period <= count; period++)
+        for (uint32_t i = period, run = 0; i <= count; i++) {
+            if (i < count && map->key[at[i]] == map->key[at[i - period]]) {
+                run++;
+                continue;
+            }
+            uint32_t saved = run / period * period;
+            if (saved > gain) {
+                gain = saved;
+                best = (struct repeat){i - run - period, period, run / period + 1};
+            }
+            run = 0;
+        }
+    return best;
+}
+
+bool fold_map_create(const struct nda *n, uint32_t least, struct fold_map *out)
+{
+    const struct ir_program *program = n->program;
+    const struct ir_block *body = &program->blocks[n->block];
+    struct fold_map *map = out;
+    *map = (struct fold_map){
+        .nda = n, .op_count = program->op_count, .node_count = program->op_count + body->arg_count};
+    map->next = mem_alloc(((size_t)map->node_count + 1) * sizeof *map->next);
+    map->before = mem_alloc(((size_t)map->node_count + 1) * sizeof *map->before);
+    memset(map->next, 0xff, map->node_count * sizeof *map->next);
+    memset(map->before, 0xff, map->node_count * sizeof *map->before);
+    map->key = mem_zalloc((size_t)map->node_count + 1, sizeof *map->key);
+    map->use_start = mem_zalloc((size_t)program->value_count + 2, sizeof *map->use_start);
+    find_keys(map);
+    VEC(uint32_t) contractions = {0};
+    for (uint32_t i = 0; i + 1 < body->op_count; i++)
+        if (nda_is_contraction(n, program->block_ops[body->ops + i]))
+            VEC_PUSH(&contractions, program->block_ops[body->ops + i]);
+    struct repeat repeat = longest_repeat(map, contractions.at, (uint32_t)contractions.count);
+    map->layers = repeat.times;
+    if (repeat.times >= least) {
+        struct growth growth = {.map = map};
+        find_uses(map);
+        for (uint32_t i = 0; i < repeat.period; i++)
+            VEC_PUSH(&map->seeds, contractions.at[repeat.first + i]);
+        for (uint32_t i = repeat.first; i < repeat.first + repeat.period * (repeat.times - 1); i++)
+            pair(&growth, contractions.at[i], contractions.at[i + repeat.period]);
+        grow(&growth);
+        VEC_FREE(&growth.queue);
+    }
+    VEC_FREE(&contractions);
+    return repeat.times >= least;
+}
+
+void fold_map_release(struct fold_map *map)
+{
+    free(map->next);
+    free(map->before);
+    free(map->key);
+    free(map->use_start);
+    free(map->uses);
+    VEC_FREE(&map->seeds);
+}

@@ -1,0 +1,183 @@
+/* timeout: 300 */
+/* Folded programs: the same plans hold on them, their prices are near the whole program's, what a search
+ * on them
+ * publishes is the whole program's, and its bytes do not depend on threads. */
+#include "subject.h"
+#include "support.h"
+
+#include "analysis/fold.h"
+#include "mcts/search.h"
+#include "planner/fold.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const struct sample {
+    const char *path, *mesh;
+    uint32_t layers, plans;
+    double mean, share; /* of the errors; of plans within half a percent */
+} samples[] = {
+    {"/tests/models/t2b.mlir.gz", "data=8,model=8", 18, 60, 0.002, 0.85},
+    {"/tests/models/gpt.mlir.gz", "data=8,model=8", 32, 40, 0.003, 0.85},
+    {"/tests/models/gpt_torch.mlir.gz", "data=4,model=4", 8, 200, 0.002, 0.9},
+};
+
+static void open_sample(const struct sample *sample, struct subject *subject)
+{
+    char path[600];
+    struct error e;
+    snprintf(path, sizeof path, "%s%s", TOAST_SOURCE_DIR, sample->path);
+    ASSERT_OK(subject_file(subject, path, &e), &e);
+    ASSERT_OK(subject_mesh(subject, sample->mesh, &e), &e);
+    ASSERT_OK(subject_device(subject, "a100-40", 0, &e), &e);
+}
+
+static double apart(int64_t folded, int64_t whole)
+{
+    return fabs((double)folded / (double)whole - 1);
+}
+
+/* random lists of decisions, each of which leaves the layers alike */
+static void prices_are_near(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
+        struct subject subject;
+        struct plan plan;
+        struct error e;
+        struct rng rng = {11 + i};
+        open_sample(&samples[i], &subject);
+        struct fold *fold = fold_create(subject.nda, 4);
+        assert_non_null(fold);
+        assert_int_equal(fold->layers, samples[i].layers);
+        assert_int_equal(fold->copies, samples[i].layers - 4);
+        assert_true(evaluator_fold(subject.evaluator, 4));
+        struct evaluator_session *session = evaluator_session_create(subject.evaluator);
+        uint32_t count, near = 0;
+        const struct plan_decision *decisions = plan_context_decisions(subject.context, &count);
+        plan_init(&plan, subject.nda, &subject.mesh);
+        double sum = 0;
+        for (uint32_t k = 0; k < samples[i].plans; k++) {
+            struct price whole, folded;
+            plan_copy(&plan, plan_context_start(subject.context));
+            for (uint64_t n = 1 + rng_below(&rng, 8); n-- > 0;)
+                plan_apply(subject.context, &plan, decisions[rng_below(&rng, count)]);
+            assert_true(fold_holds(fold, &plan));
+            ASSERT_OK(evaluator_price(session, &plan, &whole, NULL, &e), &e);
+            ASSERT_OK(evaluator_price_folded(session, &plan, &folded, NULL, &e), &e);
+            assert_int_equal(folded.argument_bytes, whole.argument_bytes);
+            assert_int_equal(folded.output_bytes, whole.output_bytes);
+            double error =
+                fmax(apart(folded.step_ps, whole.step_ps), apart(folded.peak_bytes, whole.peak_bytes));
+            sum += error;
+            near += error <= 0.005;
+        }
+        print_message("%s: mean error %.3f %%, %u of %u within 0.5 %%\n", samples[i].path,
+                      100 * sum / samples[i].plans, near, samples[i].plans);
+        assert_true(sum / samples[i].plans <= samples[i].mean);
+        assert_true(near >= samples[i].share * samples[i].plans);
+        plan_release(&plan);
+        evaluator_session_destroy(session);
+        fold_destroy(fold);
+        subject_close(&subject);
+    }
+}
+
+/* a plan whose layers differ is priced on the whole program */
+static void unlike_layers_are_priced_whole(void **state)
+{
+    (void)state;
+    struct subject subject;
+    struct plan plan;
+    struct price whole, folded;
+    struct error e;
+    open_sample(&samples[2], &subject);
+    struct fold *fold = fold_create(subject.nda, 4);
+    assert_non_null(fold);
+    assert_true(evaluator_fold(subject.evaluator, 4));
+    struct evaluator_session *session = evaluator_session_create(subject.evaluator);
+    plan_init(&plan, subject.nda, &subject.mesh);
+    plan_copy(&plan, plan_context_start(subject.context));
+    bool changed = false;
+    for (uint32_t i = 0; i < fold->space_count && !changed; i++)
+        for (uint32_t factor = 0; factor < subject.nda->spaces[fold->spaces[i].gone].factor_count && !changed;
+             factor++)
+            changed = plan_apply_factor(subject.context, &plan, fold->spaces[i].gone, factor, 0) > 0;
+    assert_true(changed);
+    assert_false(fold_holds(fold, &plan));
+    ASSERT_OK(evaluator_price(session, &plan, &whole, NULL, &e), &e);
+    ASSERT_OK(evaluator_price_folded(session, &plan, &folded, NULL, &e), &e);
+    assert_memory_equal(&whole, &folded, sizeof whole);
+    plan_release(&plan);
+    evaluator_session_destroy(session);
+    fold_destroy(fold);
+    subject_close(&subject);
+}
+
+/* every published price is evaluator_price's; threads change nothing */
+static void searches_publish_whole_prices(void **state)
+{
+    (void)state;
+    struct subject subject;
+    struct plan plan;
+    struct error e;
+    struct search *search;
+    struct search_state one, two;
+    struct planner_fold fold;
+    open_sample(&samples[2], &subject);
+    ASSERT_OK(planner_fold_choose(subject.evaluator, &fold, &e), &e);
+    assert_int_equal(fold.kept, 4);
+    assert_true(fold.worst <= 0.005 && fold.checked > 0);
+    struct search_options options = {.seed = 3, .rollouts = 600};
+    ASSERT_OK(search_create(subject.evaluator, &options, &search, &e), &e);
+    ASSERT_OK(search_run(search, 1, 0, NULL, NULL, &one, NULL, NULL, &e), &e);
+    ASSERT_OK(search_run(search, 2, 0, NULL, NULL, &two, NULL, NULL, &e), &e);
+    assert_memory_equal(&one.best.hash, &two.best.hash, sizeof one.best.hash);
+    assert_int_equal(one.best.cost.c, two.best.cost.c);
+    assert_int_equal(one.evaluations, two.evaluations);
+    struct evaluator_session *session = evaluator_session_create(subject.evaluator);
+    plan_init(&plan, subject.nda, &subject.mesh);
+    for (uint32_t i = 0; i <= search_baseline_count(search); i++) {
+        const struct search_plan *from = i ? search_baseline(search, i - 1) : &one.best;
+        struct price price;
+        struct cost cost;
+        assert_true(search_plan_replay(subject.context, from, &plan));
+        ASSERT_OK(evaluator_price(session, &plan, &price, &cost, &e), &e);
+        assert_int_equal(price.step_ps, from->price.step_ps);
+        assert_int_equal(price.peak_bytes, from->price.peak_bytes);
+        assert_int_equal(cost.c, from->cost.c);
+        assert_true(i == 0 || cost_compare(one.best.cost, one.best.hash, from->cost, from->hash) <= 0);
+    }
+    plan_release(&plan);
+    evaluator_session_destroy(session);
+    search_destroy(search);
+    subject_close(&subject);
+}
+
+/* a loop over layers, and what does not repeat: whole */
+static void what_does_not_repeat_stays_whole(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {"/tests/models/small/t2b_scan.mlir", "/tests/models/mlp.mlir",
+                                        "/tests/models/small/unet.mlir"};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        const struct sample sample = {.path = paths[i], .mesh = "data=2"};
+        struct subject subject;
+        struct planner_fold fold;
+        struct error e;
+        open_sample(&sample, &subject);
+        ASSERT_OK(planner_fold_choose(subject.evaluator, &fold, &e), &e);
+        assert_int_equal(fold.kept, 0);
+        assert_int_equal(evaluator_fold_layers(subject.evaluator), 0);
+        subject_close(&subject);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(prices_are_near), cmocka_unit_test(unlike_layers_are_priced_whole),
+        cmocka_unit_test(searches_publish_whole_prices), cmocka_unit_test(what_does_not_repeat_stays_whole)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
