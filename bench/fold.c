@@ -65,7 +65,7 @@ static enum error_code bench(const char *path, const char *mesh, uint32_t kept, 
     TRY(subject_file(&subject, path, e));
     enum error_code code = subject_mesh(&subject, mesh, e);
     if (!code)
-        code = subject_device(&subject, "a100-40", 0, e);
+        code = subject_device(&subject, "tpu-v5p", 0, e);
     if (!code && evaluator_fold(subject.evaluator, kept)) {
         struct evaluator_session *session = evaluator_session_create(subject.evaluator);
         struct plan plan;
@@ -91,7 +91,7 @@ static enum error_code bench(const char *path, const char *mesh, uint32_t kept, 
 static const char help[] =
     "usage: bench_fold [--plans N] [--kept N] [--mesh AXES] [--verbose] [MODEL ..]\n"
     "\n"
-    "Random plans priced on the folded program and on the whole one, a100-40. Columns:\n"
+    "Random plans priced on the folded program and on the whole one, tpu-v5p. Columns:\n"
     "layers, mean error, worst of step time, worst of the peak (all in percent), plans\n"
     "more than 0.5 % apart, milliseconds a price on the whole and on the fold, their ratio.\n"
     "Without MODEL: those of tests/models that repeat.\n"
