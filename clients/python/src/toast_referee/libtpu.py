@@ -11,7 +11,6 @@ do not fit: their assignment is written before libtpu refuses them.
 
 Reads only files that libtpu wrote; ends only the process that it started.
 """
-import pathlib
 import re
 import subprocess
 import time
