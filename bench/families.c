@@ -9,12 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char help[] = "bench_families [--lists N] [--seed S] [MODEL ..]\n"
-                           "  --lists N   lists drawn for each model and mesh; default 200\n"
-                           "  --seed S    of what is drawn; default 1\n"
-                           "  MODEL       paths; default: twelve of tests/models\n"
-                           "prints a row a model and mesh: cost of the best expert and of the best list (1 "
-                           "is the unsharded module's)\n";
+static const char help[] =
+    "usage: bench_families [--lists N] [--seed S] [MODEL ..]\n"
+    "\n"
+    "The best named expert beside the best of many lists of decisions of one family each, on three\n"
+    "meshes: a row a model and mesh with the cost of both (1 is the unsharded module's).\n"
+    "\n"
+    "  --lists N   lists drawn for each model and mesh; default 200\n"
+    "  --seed S    of what is drawn; default 1\n"
+    "  MODEL       paths; default: twelve of tests/models\n"
+    "\n"
+    "example:\n"
+    "  build/release/bin/bench_families --lists 50 tests/models/mlp.mlir\n";
 
 static const char *const models[] = {"small/t2b.mlir",       "small/t2b_flat.mlir",
                                      "small/t2b_remat.mlir", "small/t2b_scan.mlir",
