@@ -173,8 +173,9 @@ class Plan:
         from .race import tune
         k = max(k, 1)
         others = self.alternatives
-        if len(others) < k - 1 and self._again is not None:
-            self._again, again = None, self._again
+        again = self._again
+        if len(others) < k - 1 and again is not None:
+            self._again = None
             self.files = {**self.files, **{name: data for name, data in again(k - 1).items() if "/" in name}}
             others = self.alternatives
         elif len(others) < k - 1 and not self.report.get("alternatives"):
