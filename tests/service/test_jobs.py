@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # label: service
-# timeout: 280
+# timeout: 500
 """Planning jobs through the real service: every way to submit, the same bytes as `toast plan` whatever is killed,
 started or restarted meanwhile, cancel, deadlines, modules that are refused, the clients."""
 import gzip

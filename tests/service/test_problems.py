@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # label: service
-# timeout: 300
+# timeout: 600
 """POST /v1/problems:solve through the real service: answers at once, jobs when it takes longer, the same bytes whoever works
 and whoever is killed meanwhile, cancel, verdicts, damage, gzip."""
 import gzip
