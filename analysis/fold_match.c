@@ -3,14 +3,14 @@
  *     contractions     a b c d a b c d a b c d .. h      the longest repeat: each maps to the one a period on
  *     seeds            a -> a', b -> b' ..
  *     grown            what they read at the same operand, and who uses the same result in the same way,
- * where
- *                      ops are alike: equal opcode, attributes, types and regions
+ *                      where ops are alike: equal opcode, attributes, types and regions
  *
  * Constants are alike when their types are: what they hold changes no price. The map is one to one; the first
  * reason to map an op wins. Time near linear: each op is mapped once and looked at once from each side. */
 #include "analysis/fold_internal.h"
 
 #include "base/hash.h"
+#include "base/repeat.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -171,30 +171,6 @@ static void grow(struct growth *growth)
 
 /* ---- seeds ---- */
 
-struct repeat {
-    uint32_t first, period, times;
-};
-
-static struct repeat longest_repeat(const struct fold_map *map, const uint32_t *at, uint32_t count)
-{
-    struct repeat best = {0};
-    uint32_t gain = 0;
-    for (uint32_t period = 1; period <= LONGEST_PERIOD && 2 * period <= count; period++)
-        for (uint32_t i = period, run = 0; i <= count; i++) {
-            if (i < count && map->key[at[i]] == map->key[at[i - period]]) {
-                run++;
-                continue;
-            }
-            uint32_t saved = run / period * period;
-            if (saved > gain) {
-                gain = saved;
-                best = (struct repeat){i - run - period, period, run / period + 1};
-            }
-            run = 0;
-        }
-    return best;
-}
-
 bool fold_map_create(const struct nda *n, uint32_t least, struct fold_map *out)
 {
     const struct ir_program *program = n->program;
@@ -210,10 +186,16 @@ bool fold_map_create(const struct nda *n, uint32_t least, struct fold_map *out)
     map->use_start = mem_zalloc((size_t)program->value_count + 2, sizeof *map->use_start);
     find_keys(map);
     VEC(uint32_t) contractions = {0};
-    for (uint32_t i = 0; i + 1 < body->op_count; i++)
-        if (nda_is_contraction(n, program->block_ops[body->ops + i]))
-            VEC_PUSH(&contractions, program->block_ops[body->ops + i]);
-    struct repeat repeat = longest_repeat(map, contractions.at, (uint32_t)contractions.count);
+    VEC(uint64_t) keys = {0};
+    for (uint32_t i = 0; i + 1 < body->op_count; i++) {
+        uint32_t op = program->block_ops[body->ops + i];
+        if (nda_is_contraction(n, op)) {
+            VEC_PUSH(&contractions, op);
+            VEC_PUSH(&keys, map->key[op]);
+        }
+    }
+    struct repeat repeat = repeat_best(keys.at, (uint32_t)keys.count, LONGEST_PERIOD);
+    VEC_FREE(&keys);
     map->layers = repeat.times;
     if (repeat.times >= least) {
         struct growth growth = {.map = map};

@@ -329,8 +329,9 @@ static enum error_code decode_choice(struct json_at at, const char *const *built
 /* {"params/<star>": "parameter"}, in the order of the object */
 static enum error_code decode_roles(struct api_request *request, struct json_at at, struct error *e)
 {
-    static const char *const roles[] = {"parameter", "optimizer", "data", "cache", NULL}, *const none[] = {
-                                                                                              NULL};
+    static const char *const none[] = {NULL};
+    const char *const roles[] = {nda_role_name(NDA_ROLE_PARAMETER), nda_role_name(NDA_ROLE_OPTIMIZER),
+                                 nda_role_name(NDA_ROLE_DATA), nda_role_name(NDA_ROLE_CACHE), NULL};
     const char *key;
     json_t *value;
     if (!at.value)

@@ -36,12 +36,6 @@ static const char usage[] =
     "                has (4 without --mesh); --dot then draws these\n\n"
     "example:\n  toast analyze model.mlir --mesh data=4,model=2\n";
 
-static const char *role_name(uint8_t role)
-{
-    static const char *const names[] = {"parameter", "optimizer", "data", "cache"};
-    return names[role];
-}
-
 /* ---------------------------------------------------------------- JSON */
 static void json_string(struct text *text, const char *string)
 {
@@ -100,7 +94,7 @@ static void json_arguments(const struct nda *n, struct text *text)
         const struct nda_argument *argument = &n->arguments[i];
         text_printf(text, "%s\n  {\"index\": %u, \"name\": ", i ? "," : "", i);
         json_string(text, argument->name);
-        text_printf(text, ", \"role\": \"%s\", \"type\": ", role_name(argument->role));
+        text_printf(text, ", \"role\": \"%s\", \"type\": ", nda_role_name((enum nda_role)argument->role));
         json_string(text, ir_string(n->program, ir_value_type(n->program, argument->value)->text));
         if (argument->tied_result != NDA_NONE)
             text_printf(text, ", \"tied_result\": %u", argument->tied_result);
@@ -221,7 +215,7 @@ static void table(const struct analysis *analysis, struct text *text)
     text_printf(text, "\n%-40s %-10s %-28s dims\n", "arguments", "role", "type");
     for (uint32_t i = 0; i < n->argument_count; i++) {
         const struct nda_argument *arg = &n->arguments[i];
-        text_printf(text, "  %-38s %-10s %-28s ", arg->name, role_name(arg->role),
+        text_printf(text, "  %-38s %-10s %-28s ", arg->name, nda_role_name((enum nda_role)arg->role),
                     ir_string(n->program, ir_value_type(n->program, arg->value)->text));
         dims_line(n, n->spaces[arg->space].slots, text);
         text_add_char(text, '\n');

@@ -13,8 +13,7 @@ const char *report_kind_name(uint8_t kind)
 
 const char *report_role_name(int role)
 {
-    static const char *const names[] = {"parameter", "optimizer", "data", "cache"};
-    return role >= 0 && role < 4 ? names[role] : "result";
+    return role >= 0 ? nda_role_name((enum nda_role)role) : "result";
 }
 
 static void scaled(double value, double step, const char *const *units, int unit_count, char out[32])

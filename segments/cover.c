@@ -9,13 +9,11 @@
  * again (layers that alternate), else where it gets too large. */
 #include "segments/internal.h"
 
+#include "base/repeat.h"
+
 #include <stdlib.h>
 
 enum { LONGEST_PERIOD = 96 };
-
-struct repeat {
-    uint32_t first, period, times;
-};
 
 static uint64_t shape(const struct segments_build *build, uint32_t block)
 {
@@ -24,23 +22,12 @@ static uint64_t shape(const struct segments_build *build, uint32_t block)
 
 static struct repeat best_repeat(const struct segments_build *build, uint32_t first, uint32_t end)
 {
-    struct repeat best = {0};
-    uint32_t gain = 0;
-    for (uint32_t period = 1; period <= LONGEST_PERIOD && 2 * period <= end - first; period++) {
-        uint32_t run = 0;
-        for (uint32_t at = first + period; at <= end; at++) {
-            if (at < end && shape(build, at) == shape(build, at - period)) {
-                run++;
-                continue;
-            }
-            uint32_t saved = run / period * period;
-            if (saved > gain) {
-                gain = saved;
-                best = (struct repeat){at - run - period, period, run / period + 1};
-            }
-            run = 0;
-        }
-    }
+    uint64_t *shapes = mem_alloc(((size_t)(end - first) + 1) * sizeof *shapes);
+    for (uint32_t i = first; i < end; i++)
+        shapes[i - first] = shape(build, i);
+    struct repeat best = repeat_best(shapes, end - first, LONGEST_PERIOD);
+    best.first += first;
+    free(shapes);
     return best;
 }
 

@@ -108,18 +108,19 @@ static void small_values_are_not_launched_for(void **state)
 }
 
 /* rows of a converted table: 4 MiB of bf16, 8 MiB as f32, of which 64 rows of 4 KiB are read */
+static const char gathered_rows[] =
+    "func.func @main(%t: tensor<2048x1024xbf16>, %i: tensor<64x1xi32>) -> tensor<64x1024xf32> {\n"
+    "    %c = stablehlo.convert %t : (tensor<2048x1024xbf16>) -> tensor<2048x1024xf32>\n"
+    "    %g = \"stablehlo.gather\"(%c, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], "
+    "collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = "
+    "array<i64: 1, 1024>}> : (tensor<2048x1024xf32>, tensor<64x1xi32>) -> tensor<64x1024xf32>\n"
+    "    return %g : tensor<64x1024xf32>\n}\n";
+
 static void gathers_take_their_producers_in(void **state)
 {
-    static const char text[] =
-        "func.func @main(%t: tensor<2048x1024xbf16>, %i: tensor<64x1xi32>) -> tensor<64x1024xf32> {\n"
-        "    %c = stablehlo.convert %t : (tensor<2048x1024xbf16>) -> tensor<2048x1024xf32>\n"
-        "    %g = \"stablehlo.gather\"(%c, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], "
-        "collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = "
-        "array<i64: 1, 1024>}> : (tensor<2048x1024xf32>, tensor<64x1xi32>) -> tensor<64x1024xf32>\n"
-        "    return %g : tensor<64x1024xf32>\n}\n";
     int64_t rows = 64 * 4096, indices = 64 * 4;
-    expect(text, COST_FUSE_BYTES, 8 * MIB, 12 * MIB + 2 * rows + indices);
-    expect(text, COST_FUSE_BYTES | COST_FUSE_GATHER, 0, 2 * rows + indices);
+    expect(gathered_rows, COST_FUSE_BYTES, 8 * MIB, 12 * MIB + 2 * rows + indices);
+    expect(gathered_rows, COST_FUSE_BYTES | COST_FUSE_GATHER, 0, 2 * rows + indices);
 }
 
 /* x less the maximum of its row: one kernel where rows stay in it */
@@ -264,15 +265,8 @@ static void products_take_their_operands_in(void **state)
 /* rows of a converted table, once more: SparseCore reads memory, so the copy exists while it runs */
 static void gathers_beside_products_have_a_copy(void **state)
 {
-    static const char text[] =
-        "func.func @main(%t: tensor<2048x1024xbf16>, %i: tensor<64x1xi32>) -> tensor<64x1024xf32> {\n"
-        "    %c = stablehlo.convert %t : (tensor<2048x1024xbf16>) -> tensor<2048x1024xf32>\n"
-        "    %g = \"stablehlo.gather\"(%c, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], "
-        "collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = "
-        "array<i64: 1, 1024>}> : (tensor<2048x1024xf32>, tensor<64x1xi32>) -> tensor<64x1024xf32>\n"
-        "    return %g : tensor<64x1024xf32>\n}\n";
     uint16_t rules = COST_FUSE_BYTES | COST_FUSE_GATHER | COST_FUSE_PRODUCTS;
-    assert_int_equal(measure_on("h100", text, rules).temporary, 8 * MIB);
+    assert_int_equal(measure_on("h100", gathered_rows, rules).temporary, 8 * MIB);
 }
 
 /* one element into each row of zeros, times an array: a comparison inside the product's kernel */

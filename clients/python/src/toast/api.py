@@ -3,14 +3,13 @@ from __future__ import annotations
 
 import pathlib
 import tempfile
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
 
 from . import exporting, names, progress as progress_of, requests
-from .errors import DoesNotFitWarning, MeshError, PlanMismatch, ToastError
+from .errors import MeshError, PlanMismatch, ToastError
 from .exporting import Step
 from .names import Dims
 from .plans import Plan, restore
@@ -62,9 +61,7 @@ def plan(step: Callable[..., Any], *args: Any, mesh: Mesh, device: str | Mapping
         return requests.plan_files(lowered.text, {**request, "alternatives": count}, url, key, patience_s, progress)
 
     out = Plan(lowered, files, axes, dims, mesh if isinstance(mesh, jax.sharding.Mesh) else devices, again)
-    if not out.fits:
-        warnings.warn(f"no plan of {lowered.name} fits into the memory limit: the one that needs least takes "
-                      f"{out.peak_bytes / 1e9:.2f} GB a device. plan.report['if_nothing_fits'] says more", DoesNotFitWarning, stacklevel=2)
+    out.warn_unless_it_fits(lowered.name)
     return out
 
 

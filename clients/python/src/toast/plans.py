@@ -20,7 +20,7 @@ from .constraining import Constraints
 from .errors import MeshError, PlanMismatch, RequestRefused
 from .exporting import Planned, Step
 from .names import Dims
-from .report import Report
+from .report import PlanFiles
 
 if TYPE_CHECKING:
     from .race import Tuned
@@ -37,48 +37,22 @@ def specification(dims: Dims, rank: int | None = None) -> PartitionSpec:
     return PartitionSpec(*entries)
 
 
-class Plan:
+class Plan(PlanFiles):
     """See the module's head. `mesh` is made from the host's devices when it is first asked for."""
 
     def __init__(self, step: Step, files: Mapping[str, bytes], axes: Mapping[str, int], pinned: Mapping[int, Dims],
                  devices: Sequence[Any] | Mesh | None = None,
                  again: Callable[[int], Mapping[str, bytes]] | None = None) -> None:
+        super().__init__(files)
         self.step = step
         self._again = again     # the same request with so many alternatives
-        self.files = dict(files)
         self.axes = dict(axes)
         self._pinned = dict(pinned)
         self._devices = devices
         self._mesh: Mesh | None = devices if isinstance(devices, Mesh) else None
-        self.json: dict[str, Any] = json.loads(files["plan.json"])
-        self.report = Report(files)
         if len(self.json["arguments"]) != len(step.kept) or len(self.json["results"]) != len(step.exported.out_avals):
             raise PlanMismatch(f"the plan has {len(self.json['arguments'])} arguments and {len(self.json['results'])} results, the "
                                f"module of {step.name} {len(step.kept)} and {len(step.exported.out_avals)}")
-
-    # ---- what it costs
-    @property
-    def step_time_s(self) -> float:
-        """Estimated."""
-        return float(self.report["summary"]["step_ps"]) * 1e-12
-
-    @property
-    def peak_bytes(self) -> int:
-        """On one device."""
-        return int(self.report["summary"]["peak_bytes"])
-
-    @property
-    def fits(self) -> bool:
-        return bool(self.report["summary"]["fits"])
-
-    @property
-    def found_by(self) -> str:
-        return str(self.json["found_by"])
-
-    @property
-    def collectives(self) -> list[dict[str, Any]]:
-        """kind, axes, count, bytes .. as report.json has them."""
-        return list(self.report["collectives"])
 
     # ---- shardings
     def _argument_specs(self) -> list[PartitionSpec]:
@@ -186,11 +160,7 @@ class Plan:
     # ---- files
     def save(self, path: str | pathlib.Path) -> pathlib.Path:
         """Writes every file and what toast.load needs into a folder."""
-        folder = pathlib.Path(path)
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, data in self.files.items():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_bytes(data)
+        folder = self.write(path)
         client = {"format": 1, "function": self.step.name, "digest": self.step.digest, "axes": self.axes,
                   "pinned": {str(i): dims for i, dims in self._pinned.items()},
                   "arguments": [[leaf.name, leaf.dtype, list(leaf.shape)] for leaf in self.step.leaves]}

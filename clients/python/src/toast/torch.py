@@ -14,11 +14,9 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import json
 import math
 import pathlib
 import re
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -30,9 +28,9 @@ import torch_xla.runtime as runtime
 from torch.utils import _pytree as pytree
 
 from . import names, progress as progress_of, requests
-from .errors import ArgumentsChanged, DoesNotFitWarning, LoweringError, MeshError, PlanMismatch
+from .errors import ArgumentsChanged, LoweringError, MeshError, PlanMismatch
 from .names import Dims, Leaf
-from .report import Report
+from .report import PlanFiles
 
 Spec = tuple[Any, ...]      # one entry a dimension: None, an axis, or a tuple of axes, major first
 
@@ -166,37 +164,16 @@ def _donating(text: str, donated: Mapping[int, int], count: int) -> str:
 
 
 # ---- plans
-class Plan:
+class Plan(PlanFiles):
     """What `plan` returns: specifications by name, and what puts them onto a model."""
 
     def __init__(self, step: Step, files: Mapping[str, bytes], axes: Mapping[str, int]) -> None:
+        super().__init__(files)
         self.step = step
-        self.files = dict(files)
         self.axes = dict(axes)
-        self.json: dict[str, Any] = json.loads(files["plan.json"])
-        self.report = Report(files)
         self._mesh: spmd.Mesh | None = None
         if len(self.json["arguments"]) != len(step.leaves):
             raise PlanMismatch(f"the plan has {len(self.json['arguments'])} arguments, the module of {step.name} {len(step.leaves)}")
-
-    @property
-    def step_time_s(self) -> float:
-        """Estimated."""
-        return float(self.report["summary"]["step_ps"]) * 1e-12
-
-    @property
-    def peak_bytes(self) -> int:
-        """On one device."""
-        return int(self.report["summary"]["peak_bytes"])
-
-    @property
-    def fits(self) -> bool:
-        return bool(self.report["summary"]["fits"])
-
-    @property
-    def collectives(self) -> list[dict[str, Any]]:
-        """kind, axes, count, bytes .. as report.json has them."""
-        return list(self.report["collectives"])
 
     @property
     def specs_by_name(self) -> dict[str, Spec]:
@@ -266,11 +243,7 @@ class Plan:
 
     def save(self, path: str | pathlib.Path) -> pathlib.Path:
         """Writes every file of the plan into a folder."""
-        folder = pathlib.Path(path)
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, data in self.files.items():
-            (folder / name).write_bytes(data)
-        return folder
+        return self.write(path)
 
     def __repr__(self) -> str:
         return (f"<plan of {self.step.name}: {self.step_time_s * 1e3:.3f} ms, {self.peak_bytes / 1e9:.3f} GB a device, "
@@ -294,9 +267,7 @@ def plan(step: Callable[..., Any], *args: Any, mesh: Any, device: str | Mapping[
                "seconds": seconds, "seed": seed, "planner": planner}
     request = requests.request_of(lowered.leaves, range(len(lowered.leaves)), axes, device, dims, options)
     out = Plan(lowered, requests.plan_files(lowered.text, request, url, key, patience_s, progress), axes)
-    if not out.fits:
-        warnings.warn(f"no plan of {lowered.name} fits into the memory limit: the one that needs least takes "
-                      f"{out.peak_bytes / 1e9:.2f} GB a device. plan.report['if_nothing_fits'] says more", DoesNotFitWarning, stacklevel=2)
+    out.warn_unless_it_fits(lowered.name)
     return out
 
 
