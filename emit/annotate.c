@@ -148,8 +148,10 @@ static uint32_t constrain_to(struct emit *e, uint32_t value, const struct spmd_f
         (void)emit_sharding_text(e, spmd_value->origin, form, &sharding);
     struct ir_attr attr = ir_build_named(e->builder, "sharding", ir_build_text(e->builder, sharding.at));
     struct emit_tensor other = shaped(e, value, shape, x);
+    e->moved = spmd_value->origin;
     other =
         emit_one(e, "sdy.sharding_constraint", &other, 1, other.element, other.rank, other.dims, &attr, 1);
+    e->moved = IR_NONE;
     text_release(&sharding);
     return other.value;
 }
