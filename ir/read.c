@@ -49,7 +49,8 @@ struct child {
 
 static enum error_code system_error(struct error *e, const char *what)
 {
-    return error_set(e, host_fault(errno) ? ERROR_HOST : ERROR_INTERNAL,
+    /* EIO: a page of the file in memory was swapped out and cannot be had back */
+    return error_set(e, host_fault(errno) || errno == EIO ? ERROR_HOST : ERROR_INTERNAL,
                      "the reader could not be started: %s: %s", what, strerror(errno));
 }
 

@@ -39,7 +39,7 @@ local TASK_DEATHS, TASK_HOST_DEATHS, JOB_ATTEMPTS, BACKOFF_MAX_MS = 3, 12, 5, 60
 -- library_tenants.lua: which jobs may be claimed, whose turn it is, what a task costs its tenant
 local run_add, run_remove, run_claim, run_next, run_more, run_mend, task_begins, task_ends, step_ends, task_noted, rollouts_noted
 local restart   -- library_restart.lua
-local claim_noted, claim_before   -- library_claims.lua
+local claim_noted, claim_before, claim_late   -- library_claims.lua
 local requeue   -- library_reap.lua
 local submit_allowed, limits_of, module_used, modules_expire   -- library_tenants.lua too
 local REFEREES = {'xla_gpu', 'xla_tpu', 'xla_cpu'}   -- library_referee.lua; api/request.c has the same names

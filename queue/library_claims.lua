@@ -15,6 +15,13 @@ local function slot_of(token)
     return slot or token, tonumber(n or '0')
 end
 
+-- an answer's next task is for a token that the slot has left behind: nobody would hear of it
+claim_late = function(token)
+    local slot, n = slot_of(token)
+    local last = string.match(call('GET', P .. 'c:' .. slot) or '', '^(.*) %S+$')
+    return last ~= nil and select(2, slot_of(last)) > n
+end
+
 claim_noted = function(token, member)
     call('SET', P .. 'c:' .. slot_of(token), token .. ' ' .. member, 'PX', CLAIM_MS)
 end

@@ -2,7 +2,7 @@
 -- delete, archive, purge. The steps between are library.lua's.
 --
 -- An ended job is in three stages: the hash {t}:j:<id> for `archive_ms`; then a blob in the store and {t}:o:<id> (blob,
--- tenant, state, ver; name, print and labels where it has them: about 200 bytes) until `keep_ms` after its end; then
+-- tenant, state, ver; name, print, labels, retried where it has them: about 200 bytes) until `keep_ms` after its end; then
 -- {t}:o:<id> with state `gone` for `gone_ms`, which is why it answers 410 and not 404.
 
 local IDEM_MS = 86400000
@@ -195,8 +195,8 @@ local function retry(keys, args)
         if not old then return {'missing', ''} end
         if old.state == 'gone' then return {'gone', ''} end
     end
-    if job and job.retried == token then return {'ok', job.state} end
     local state = (job or old).state
+    if (job or old).retried == token then return {'ok', state} end
     if not RETRYABLE[state] then return {'state', state} end
     if limit > 0 and call('SCARD', P .. 'open:' .. (job or old).tenant) >= limit then return {'full', state} end
     if old and #args == 3 then return {'archived', old.blob} end
@@ -283,6 +283,7 @@ local function archive(keys, args)
     call('HSET', key, 'blob', args[3], 'state', job.state, 'ver', job.ver, 'tenant', job.tenant)
     if (job.name or '') ~= '' then call('HSET', key, 'name', job.name, 'print', job.print) end
     if (job.labels or '') ~= '' then call('HSET', key, 'labels', job.labels) end
+    if (job.retried or '') ~= '' then call('HSET', key, 'retried', job.retried) end   -- for a retry whose answer was lost
     if left > 0 then call('PEXPIRE', key, left) end
     call('DEL', P .. 'j:' .. id, P .. 'ev:' .. id, P .. 'tl:' .. id, P .. 'p:' .. id)
     call('ZREM', P .. 'arch', id)

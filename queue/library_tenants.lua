@@ -108,7 +108,7 @@ end
 
 -- the next step's first task for the worker that ended this one; nil when it is another tenant's turn: the worker claims
 run_next = function(job, token, take)
-    if job.kind == 'referee' then return nil end
+    if job.kind == 'referee' or claim_late(token) then return nil end
     local least = call('ZRANGE', P .. 'vt', 0, 0, 'WITHSCORES')
     if least[1] and least[1] ~= job.tenant and lead(job.tenant, tonumber(least[2])) > SLICE_MS then return nil end
     return take(job, token)

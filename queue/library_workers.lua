@@ -20,6 +20,7 @@ local function assist(keys, args)
         local k = P .. 'k:' .. id .. ':' .. epoch
         if j[1] and tonumber(j[1]) > 1 and j[2] == epoch and j[3] == kind and j[4] == args[2] and j[5] == ''
             and straggling(k, tonumber(j[1]), tonumber(j[6]), index, now, args[1]) then
+            claim_noted(args[1], '-')   -- a claim with this token that comes late is given no task beside this one
             if call('HSET', k, 'x:' .. index, args[1]) == 1 then count('assisted') end   -- else it asks once more
             return task_reply(load(id), index, args[1])
         end

@@ -6,11 +6,13 @@
 #include "ir/read.h"
 #include "ir/reader_protocol.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -59,6 +61,29 @@ static void test_limits_that_were_reached(void **state)
     assert_int_equal(read_text("spin and signal 9", &second, &e), ERROR_RESOURCE);
     assert_int_equal(read_text("exit 7", NULL, &e), ERROR_RESOURCE);
     assert_non_null(strstr(e.message, "MiB of memory"));
+}
+
+/* in place of libc's: the host refuses to write */
+static int refused; /* errno; 0: it writes */
+ssize_t write(int fd, const void *bytes, size_t size)
+{
+    if (!refused)
+        return syscall(SYS_write, fd, bytes, size);
+    errno = refused;
+    return -1;
+}
+
+static void test_host_refuses_to_write(void **state)
+{
+    (void)state;
+    static const int errors[] = {EIO, ENOMEM, ENOSPC};
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
+        struct error e;
+        refused = errors[i];
+        enum error_code code = read_text("exit 0", NULL, &e);
+        refused = 0;
+        assert_int_equal(code, ERROR_HOST);
+    }
 }
 
 static void test_host_refuses(void **state)
@@ -119,11 +144,9 @@ int main(int argc, char **argv)
         die();
     ir_read_program("/proc/self/exe");
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_signals_from_outside),
-        cmocka_unit_test(test_own_faults),
-        cmocka_unit_test(test_limits_that_were_reached),
-        cmocka_unit_test(test_host_refuses),
-        cmocka_unit_test(test_cancelled),
+        cmocka_unit_test(test_signals_from_outside),     cmocka_unit_test(test_own_faults),
+        cmocka_unit_test(test_limits_that_were_reached), cmocka_unit_test(test_host_refuses),
+        cmocka_unit_test(test_host_refuses_to_write),    cmocka_unit_test(test_cancelled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -361,6 +361,51 @@ static void test_claim_anew(void **state)
     queue_task_release(&next);
 }
 
+/* the library's retry under this token; -> its first word */
+static char *retried(struct fixture *fixture, const char *id, const char *token)
+{
+    struct error e;
+    redisReply *reply = NULL;
+    const char *argv[] = {id, token, "0"};
+    ASSERT_OK(redis_call(fixture->raw, "retry", 3, argv, NULL, &reply, &e), &e);
+    char *word = mem_strdup(reply->element[0]->str);
+    freeReplyObject(reply);
+    return word;
+}
+
+/* a retry whose answer was lost is answered as before, also when the job has ended again and was archived */
+static void test_retry_again(void **state)
+{
+    struct fixture *fixture = *state;
+    static const char *const words[] = {"ok", "ok", "ok", "state"}, *const tokens[] = {"t1", "t1", "t1",
+                                                                                       "t2"};
+    char id[QUEUE_ID_SIZE], stopped[32];
+    struct queue_task task = {0};
+    struct queue_fields job;
+    struct error e;
+    bool over;
+    submit(fixture, id);
+    assert_true(claimed(fixture, "w#0.1", &task));
+    ASSERT_OK(queue_finish(fixture->queue, &task, "failed", "{}", "", NULL, 0, &over, &e), &e);
+    for (int i = 0; i < 4; i++) {
+        if (i == 1)
+            ASSERT_OK(queue_cancel(fixture->queue, id, false, stopped, &over, &e), &e);
+        if (i == 2) {
+            redisReply *reply = NULL;
+            ASSERT_OK(queue_job(fixture->queue, id, &job, &e), &e);
+            const char *argv[] = {id, queue_field(&job, "ver"), "blob"};
+            ASSERT_OK(redis_call(fixture->raw, "archive", 3, argv, NULL, &reply, &e), &e);
+            assert_int_equal(reply->integer, 1);
+            freeReplyObject(reply);
+            queue_fields_release(&job);
+        }
+        char *word = retried(fixture, id, tokens[i]);
+        assert_string_equal(word, words[i]);
+        free(word);
+    }
+    queue_task_release(&task);
+}
+
 int main(void)
 {
     signal(SIGPIPE, SIG_IGN);
@@ -373,6 +418,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_drain, setup, teardown),
         cmocka_unit_test_setup_teardown(test_claim_again, setup, teardown),
         cmocka_unit_test_setup_teardown(test_claim_anew, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_retry_again, setup, teardown),
         cmocka_unit_test_setup_teardown(test_clock_set_back, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -235,7 +235,12 @@ def hold_at(service, worker, kind):
         reply = ""
         while kind not in reply and not reply.startswith("succeeded"):
             reply = service.redis_cli("HMGET", "{t}:j:" + job, "state", "kind").replace("\n", " ")
-        os.kill(child, signal.SIGSTOP)
+        try:
+            os.kill(child, signal.SIGSTOP)
+        except ProcessLookupError:   # ended for the job before, whose cancel it did not hear in time
+            service.request("POST", f"/v1/jobs/{job}:cancel", b"")
+            service.wait(job)
+            continue
         worker.send_signal(signal.SIGSTOP)
         if service.redis_cli("HGET", "{t}:j:" + job, "kind") == kind and service.redis_cli("ZCARD", "{t}:lease") != "0":
             return job, child

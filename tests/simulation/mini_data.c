@@ -153,6 +153,20 @@ void mini_drop_empty(struct mini_value *value)
         unlink_key(value->key);
 }
 
+void mini_drop_expired(void)
+{
+    for (int i = 0; i < BUCKETS; i++)
+        for (struct mini_value **at = &buckets[i]; *at;) {
+            struct mini_value *value = *at;
+            if (expired(value)) {
+                *at = value->next;
+                value_free(value);
+            } else {
+                at = &value->next;
+            }
+        }
+}
+
 void mini_each(void (*each)(struct mini_value *value, void *user), void *user)
 {
     for (int i = 0; i < BUCKETS; i++)

@@ -63,6 +63,8 @@ struct mini_value *mini_find_or_make(struct bytes key, enum mini_kind kind);
 bool mini_delete(struct bytes key);
 /* nothing is left in it (streams stay): it goes */
 void mini_drop_empty(struct mini_value *value);
+/* as when each key was looked at: one that is gone stays so when the clock is set back */
+void mini_drop_expired(void);
 void mini_each(void (*each)(struct mini_value *value, void *user), void *user); /* of those not expired */
 void mini_delete_all(void);
 void mini_fields_release(mini_fields *fields);

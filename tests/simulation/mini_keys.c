@@ -89,6 +89,7 @@ static void scan(const struct mini_call *call)
     size_t count = 0;
     if (call->argc > 2 && !(mini_is(call, 2, "MATCH") && bytes_are(call->argv[3], "{t}:*")))
         engine_die("SCAN with another pattern");
+    mini_drop_expired();
     mini_each(count_key, &count);
     mini_put_array(call->out, 2);
     mini_put_text(call->out, "0");
