@@ -513,15 +513,39 @@ static void decode_given(struct api_request *request, json_t *root)
 static enum error_code decode(struct api_request *request, json_t *value, const char *module_digest,
                               bool module_optional, struct error *e)
 {
-    static const char *const known[] = {
-        "module",         "mesh",          "device",      "memory_limit_bytes",
-        "objective",      "planner",       "constraints", "constraints_from_plan",
-        "argument_names", "trip_counts",   "budget",      "parallelism",
-        "seed",           "outputs",       "proof",       "on_deadline",
-        "deadline_s",     "labels",        "dry_run",     "no_baselines",
-        "priority",       "overlap",       "annotations", "entry",
-        "alternatives",   "referee",       "webhook",     "roles",
-        "rules",          "combine_bytes", "fold",        "price",       NULL};
+    static const char *const known[] = {"module",
+                                        "mesh",
+                                        "device",
+                                        "memory_limit_bytes",
+                                        "objective",
+                                        "planner",
+                                        "constraints",
+                                        "constraints_from_plan",
+                                        "argument_names",
+                                        "trip_counts",
+                                        "budget",
+                                        "parallelism",
+                                        "seed",
+                                        "outputs",
+                                        "proof",
+                                        "on_deadline",
+                                        "deadline_s",
+                                        "labels",
+                                        "dry_run",
+                                        "no_baselines",
+                                        "priority",
+                                        "overlap",
+                                        "annotations",
+                                        "entry",
+                                        "alternatives",
+                                        "referee",
+                                        "webhook",
+                                        "roles",
+                                        "rules",
+                                        "combine_bytes",
+                                        "fold",
+                                        "price",
+                                        NULL};
     struct json_at root = {value, ""};
     TRY(json_only(&root, known, e));
     TRY(plan_pins_expand(value, e));

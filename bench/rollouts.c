@@ -6,8 +6,10 @@
 #include <sys/resource.h>
 
 static const char HELP[] =
-    "usage: bench_rollouts MODULE [--mesh data=8] [--device a100-40] [--rollouts N] [--seed N] [--threads N]\n"
-    "                      [--parallelism N] [--no-baselines] [--by color|argument] [--any-length] [--apart]\n"
+    "usage: bench_rollouts MODULE [--mesh data=8] [--device a100-40] [--rollouts N] [--seed N] [--threads "
+    "N]\n"
+    "                      [--parallelism N] [--no-baselines] [--by color|argument] [--any-length] "
+    "[--apart]\n"
     "                      [--no-polish] [--replays N]\n\n"
     "One search, printed as one line of JSON: the best plan's C, step, peak and hash, rollouts, evaluations\n"
     "(plans priced), seconds of the processor, the mean length of trajectories and their histogram, why the\n"
@@ -17,8 +19,10 @@ static const char HELP[] =
     "  --any-length    short trajectories are worth no more than long ones\n"
     "  --apart         no task sees what the others' epochs before it found\n"
     "  --no-polish     no local search at the end\n"
-    "  --replays N     search nothing: seconds of N random lists of 4 decisions each applied from the start\n\n"
-    "Example: bench_rollouts tests/models/t2b_scan.mlir.gz --mesh data=4,model=4 --no-baselines --any-length\n";
+    "  --replays N     search nothing: seconds of N random lists of 4 decisions each applied from the "
+    "start\n\n"
+    "Example: bench_rollouts tests/models/t2b_scan.mlir.gz --mesh data=4,model=4 --no-baselines "
+    "--any-length\n";
 
 struct bench {
     const char *path, *mesh, *device;
@@ -58,8 +62,7 @@ static void print_lengths(const struct search_state *state)
         decisions += i * state->lengths[i];
         last = state->lengths[i] ? i : last;
     }
-    printf(", \"mean_length\": %.4f, \"lengths\": [",
-           rollouts ? (double)decisions / (double)rollouts : 0.0);
+    printf(", \"mean_length\": %.4f, \"lengths\": [", rollouts ? (double)decisions / (double)rollouts : 0.0);
     for (uint32_t i = 0; i <= last; i++)
         printf("%s%llu", i ? ", " : "", (unsigned long long)state->lengths[i]);
     printf("]");
@@ -182,7 +185,8 @@ static void parse(int argc, char **argv, struct bench *bench)
 int main(int argc, char **argv)
 {
     struct error e = {0};
-    struct bench bench = {.mesh = "data=8", .device = "a100-40", .threads = 1, .tuning = core_tuning_default()};
+    struct bench bench = {
+        .mesh = "data=8", .device = "a100-40", .threads = 1, .tuning = core_tuning_default()};
     usage_help(argc, argv, HELP);
     parse(argc, argv, &bench);
     if (!cost_device_find(bench.device))

@@ -348,7 +348,7 @@ struct price_rates price_rates_of(const struct cost_machine *machine)
                           ? backend->matmul_fraction
                           : machine->device.flops_fraction;
     rates.matmul_adds = backend->matmul_adds;
-    rates.matmul_fixed_ps = machine->volume_only        ? 0
+    rates.matmul_fixed_ps = machine->volume_only       ? 0
                             : backend->matmul_fixed_ps ? backend->matmul_fixed_ps
                                                        : machine->device.launch_ps;
     for (int i = 0; i < COST_RATES; i++)

@@ -252,11 +252,10 @@ static uint64_t identity(const struct search *search)
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         h = hash_combine(h, words[i]);
     const struct core_tuning *tuning = &search->tuning;
-    const uint64_t tuned[] = {tuning->walkers,     tuning->playout,   tuning->explore,
-                              tuning->widen,       tuning->strangers, tuning->slacks,
-                              tuning->walk_length, tuning->mean_only, tuning->uniform_prior,
-                              tuning->last_only,   tuning->no_polish, tuning->apart,
-                              tuning->any_length};
+    const uint64_t tuned[] = {
+        tuning->walkers,   tuning->playout,     tuning->explore,   tuning->widen,         tuning->strangers,
+        tuning->slacks,    tuning->walk_length, tuning->mean_only, tuning->uniform_prior, tuning->last_only,
+        tuning->no_polish, tuning->apart,       tuning->any_length};
     for (size_t i = 0; i < sizeof tuned / sizeof *tuned; i++)
         h = hash_combine(h, tuned[i]);
     for (uint32_t i = 0; i < search->domain->baseline_count; i++)

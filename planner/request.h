@@ -102,7 +102,7 @@ struct planner_request {
     bool no_baselines; /* do not start the search from the experts' plans */
     /* ablation: collectives by bytes over bandwidth, products by FLOPs, nothing else (planner/machine.h) */
     bool volume_price;
-    bool no_fold;      /* the search prices every plan on the whole program */
+    bool no_fold; /* the search prices every plan on the whole program */
 };
 
 #endif
