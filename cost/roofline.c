@@ -348,7 +348,9 @@ struct price_rates price_rates_of(const struct cost_machine *machine)
                           ? backend->matmul_fraction
                           : machine->device.flops_fraction;
     rates.matmul_adds = backend->matmul_adds;
-    rates.matmul_fixed_ps = backend->matmul_fixed_ps ? backend->matmul_fixed_ps : machine->device.launch_ps;
+    rates.matmul_fixed_ps = machine->volume_only       ? 0
+                            : backend->matmul_fixed_ps ? backend->matmul_fixed_ps
+                                                       : machine->device.launch_ps;
     for (int i = 0; i < COST_RATES; i++)
         rates.ps_per_flop[i] = 1e12 / (machine->device.rate_flops[i] * fraction);
     rates.ps_per_byte = 1e12 / (machine->device.memory_bytes_per_s * machine->device.memory_fraction);

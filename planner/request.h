@@ -100,7 +100,9 @@ struct planner_request {
     bool no_overlap;   /* collectives block computation, whatever the backend does */
     bool proof;        /* run original and sharded modules and compare */
     bool no_baselines; /* do not start the search from the experts' plans */
-    bool no_fold;      /* the search prices every plan on the whole program */
+    /* ablation: collectives by bytes over bandwidth, products by FLOPs, nothing else (planner/machine.h) */
+    bool volume_price;
+    bool no_fold; /* the search prices every plan on the whole program */
 };
 
 #endif
