@@ -25,6 +25,17 @@ struct fold_pair { /* spaces or arguments: one that is gone, and the one that st
     uint32_t gone, kept;
 };
 
+enum { FOLD_NO_LAYER = -1000000 };
+/* Where every op of the whole program stands, by op; one in a region: as the op of @main's body around it. */
+struct fold_places {
+    int32_t *layer;          /* 0 .. layers - 1, or FOLD_NO_LAYER */
+    uint32_t *next, *before; /* its like in the next layer, in the one before; NDA_NONE */
+    uint32_t *position;      /* in the body */
+    uint32_t *at;            /* by position: the op */
+    uint32_t positions;
+    int32_t from, until; /* layers [from, until) are gone */
+};
+
 struct fold {
     struct nda nda; /* the view: of `program`; all else borrowed from the analysis it was made of */
     struct ir_program program; /* its arrays are borrowed, but the three below */
@@ -33,6 +44,7 @@ struct fold {
     uint32_t layers, kept, copies; /* copies: layers that are gone */
     uint8_t *part;       /* by op: 1 or 2 in the layers at the cut, FOLD_ELSEWHERE in others, 0 in none */
     uint8_t *value_part; /* by value: the same of the op that makes it, or of the argument */
+    struct fold_places places;
     struct fold_pair *spaces;
     uint32_t space_count;
     struct fold_pair *arguments;

@@ -457,7 +457,12 @@ void price_local(const struct spmd_local *local, const struct cost_machine *mach
         price_either_order(s, local, out);
     else
         price_memory(s, local, s->kernels, out);
-    run_kernels(s, local, machine, NULL, out);
+    if (fold) {
+        struct price_unfolded *unfolded = price_unfold(s, local, machine);
+        run_kernels(&unfolded->scratch, &unfolded->local, machine, NULL, out);
+    } else {
+        run_kernels(s, local, machine, NULL, out);
+    }
     s->fold = NULL;
 }
 
