@@ -272,20 +272,27 @@ static void find_places(struct cut *cut)
     const struct ir_program *program = cut->map.nda->program;
     const struct ir_block *body = &program->blocks[cut->map.nda->block];
     struct fold_places *places = &cut->fold->places;
-    size_t ops = (size_t)program->op_count + 1;
-    *places = (struct fold_places){.layer = mem_alloc(ops * sizeof *places->layer),
-                                   .next = mem_alloc(ops * sizeof *places->next),
-                                   .before = mem_alloc(ops * sizeof *places->before),
+    size_t nodes = (size_t)cut->map.node_count + 1, ops = (size_t)program->op_count + 1;
+    *places = (struct fold_places){.op_count = cut->map.op_count,
+                                   .block = cut->map.nda->block,
+                                   .layer = mem_alloc(nodes * sizeof *places->layer),
+                                   .next = mem_alloc(nodes * sizeof *places->next),
+                                   .before = mem_alloc(nodes * sizeof *places->before),
                                    .position = mem_zalloc(ops, sizeof *places->position),
                                    .at = mem_alloc(((size_t)body->op_count + 1) * sizeof *places->at),
                                    .positions = body->op_count,
                                    .from = cut->from,
                                    .until = cut->until};
-    for (uint32_t op = 0; op < program->op_count; op++) {
-        places->layer[op] = FOLD_NO_LAYER;
-        places->next[op] = op < cut->map.op_count ? cut->map.next[op] : NDA_NONE;
-        places->before[op] = op < cut->map.op_count ? cut->map.before[op] : NDA_NONE;
-    }
+    memcpy(places->layer, cut->layer, cut->map.node_count * sizeof *places->layer);
+    memcpy(places->next, cut->map.next, cut->map.node_count * sizeof *places->next);
+    memcpy(places->before, cut->map.before, cut->map.node_count * sizeof *places->before);
+    places->results = cut->map.nda->result_count;
+    places->result = mem_alloc(((size_t)program->value_count + 1) * sizeof *places->result);
+    for (uint32_t value = 0; value < program->value_count; value++)
+        places->result[value] = NDA_NONE;
+    uint32_t back = ir_block_terminator(program, cut->map.nda->block);
+    for (uint32_t i = places->results; i-- > 0;)
+        places->result[ir_operand(program, back, i)] = i;
     for (uint32_t i = 0; i < body->op_count; i++) {
         places->at[i] = program->block_ops[body->ops + i];
         place_op(cut, places->at[i], places->at[i], i);
@@ -334,6 +341,7 @@ void fold_destroy(struct fold *fold)
     free(fold->places.before);
     free(fold->places.position);
     free(fold->places.at);
+    free(fold->places.result);
     free(fold->spaces);
     free(fold->arguments);
     free(fold);

@@ -26,13 +26,17 @@ struct fold_pair { /* spaces or arguments: one that is gone, and the one that st
 };
 
 enum { FOLD_NO_LAYER = -1000000 };
-/* Where every op of the whole program stands, by op; one in a region: as the op of @main's body around it. */
+/* Where every node of the whole program stands. A node is an op (its number) or an argument of @main (op_count
+ * + its number); an op in a region stands where the op of the body around it does. */
 struct fold_places {
-    int32_t *layer;          /* 0 .. layers - 1, or FOLD_NO_LAYER */
-    uint32_t *next, *before; /* its like in the next layer, in the one before; NDA_NONE */
-    uint32_t *position;      /* in the body */
-    uint32_t *at;            /* by position: the op */
+    uint32_t op_count, block; /* of the program; the body */
+    int32_t *layer;           /* by node: 0 .. layers - 1, or FOLD_NO_LAYER */
+    uint32_t *next, *before;  /* by node: its like in the next layer, in the one before; NDA_NONE */
+    uint32_t *position;       /* by op: in the body */
+    uint32_t *at;             /* by position: the op */
     uint32_t positions;
+    uint32_t *result; /* by value: the first result of the function that it is; NDA_NONE */
+    uint32_t results;
     int32_t from, until; /* layers [from, until) are gone */
 };
 
@@ -50,6 +54,23 @@ struct fold {
     struct fold_pair *arguments;
     uint32_t argument_count;
 };
+
+/* the node that makes a value; NDA_NONE: a region's argument */
+static inline uint32_t fold_maker(const struct fold_places *places, const struct ir_program *program,
+                                  uint32_t value)
+{
+    const struct ir_value *ir_value = &program->values[value];
+    if (ir_value->op != IR_NONE)
+        return ir_value->op;
+    return ir_value->block == places->block ? places->op_count + ir_value->index : (uint32_t)NDA_NONE;
+}
+/* what another node, which makes as many, makes in the place of a value */
+static inline uint32_t fold_value(const struct fold_places *places, const struct ir_program *program,
+                                  uint32_t node, uint32_t value)
+{
+    return node < places->op_count ? program->ops[node].results + program->values[value].index
+                                   : program->blocks[places->block].args + node - places->op_count;
+}
 
 /* kept: layers that stay, even, at least 4. NULL: nothing repeats often enough (at least kept + 2 layers), or
  * what repeats cannot be cut. Owned; n is borrowed and must outlive it. */

@@ -24,7 +24,9 @@
 
 struct instance { /* a kernel of the unfolded program, in the order of the fold's kernels, then of copies */
     uint32_t kernel, copy; /* copy 0: the kernel itself; else of the layer `copy` further on */
-    uint32_t position;     /* in the body of the whole program */
+    /* twice that in the body of the whole program, and then in its results; of kernels 1 more. Even: here the
+     * first use of what waits in a bucket empties it */
+    uint32_t position;
 };
 
 struct version { /* by value of the program */
@@ -36,8 +38,8 @@ struct unfold {
     const struct spmd_local *local;
     const struct fold_places *places;
     uint32_t copies;
-    uint32_t *anchors, *made; /* per step, per value: a position */
-    size_t anchor_room, made_room;
+    uint32_t *anchors, *made, *used; /* per step, per value, per value that waited: a position */
+    size_t anchor_room, made_room, used_room;
     struct instance *instances, *sorted;
     size_t instance_room, sorted_room;
     uint32_t instance_count;
@@ -106,6 +108,20 @@ static void find_makers(struct unfold *unfold)
     }
 }
 
+/* where what waited was used first, be it by what takes no kernel */
+static void find_uses(struct unfold *unfold)
+{
+    const struct spmd_local *local = unfold->local;
+    GROW(unfold->used, unfold->used_room, local->value_count + 1);
+    for (uint32_t value = 0; value < local->value_count; value++)
+        unfold->used[value] = NDA_NONE;
+    for (uint32_t step = local->step_count; step-- > 0;) {
+        const struct spmd_step *entry = &local->steps[step];
+        for (uint32_t i = entry->operands; i < entry->operands + entry->operand_count; i++)
+            unfold->used[local->operands[i]] = unfold->anchors[step];
+    }
+}
+
 static uint32_t position_of(const struct unfold *unfold, uint32_t kernel)
 {
     uint32_t index = unfold->scratch->kernels[kernel].step;
@@ -113,26 +129,48 @@ static uint32_t position_of(const struct unfold *unfold, uint32_t kernel)
     return may_wait(unfold, step) ? unfold->made[step->results] : unfold->anchors[index];
 }
 
-static void add_instance(struct unfold *unfold, uint32_t kernel, uint32_t copy, uint32_t position)
+static void add_instance(struct unfold *unfold, uint32_t kernel, uint32_t copy, uint32_t position, bool use)
 {
     GROW(unfold->instances, unfold->instance_room, unfold->instance_count + 1);
-    unfold->instances[unfold->instance_count++] = (struct instance){kernel, copy, position};
+    unfold->instances[unfold->instance_count++] = (struct instance){kernel, copy, 2 * position + !use};
 }
 
-/* the op's like, so many layers of the whole program on; NDA_NONE: there is none */
-static uint32_t layers_on(const struct fold_places *places, uint32_t op, int32_t by)
+/* the node's like, so many layers of the whole program on; NDA_NONE: there is none */
+static uint32_t layers_on(const struct fold_places *places, uint32_t node, int32_t by)
 {
-    for (; op != NDA_NONE && by > 0; by--)
-        op = places->next[op];
-    for (; op != NDA_NONE && by < 0; by++)
-        op = places->before[op];
-    return op;
+    for (; node != NDA_NONE && by > 0; by--)
+        node = places->next[node];
+    for (; node != NDA_NONE && by < 0; by++)
+        node = places->before[node];
+    return node;
 }
 
-static void add_copies_of(struct unfold *unfold, uint32_t kernel)
+/* What a result of the function wants is made when all else is there, result by result: the place of what the
+ * kernel, or its copy, makes among them. NDA_NONE: it is made before. */
+static uint32_t result_position(const struct unfold *unfold, uint32_t kernel, uint32_t copy)
 {
     const struct fold_places *places = unfold->places;
-    uint32_t position = position_of(unfold, kernel), anchor = places->at[position], copies = unfold->copies;
+    const struct ir_program *program = unfold->local->nda->program;
+    uint32_t index = unfold->scratch->kernels[kernel].step;
+    const struct spmd_step *step = &unfold->local->steps[index];
+    if (unfold->anchors[index] + 1 < places->positions || may_wait(unfold, step))
+        return NDA_NONE;
+    if (!step->result_count)
+        return places->positions + places->results;
+    uint32_t origin = unfold->local->values[step->results].origin,
+             node = layers_on(places, fold_maker(places, program, origin), (int32_t)copy);
+    if (node == NDA_NONE)
+        return NDA_NONE;
+    origin = fold_value(places, program, node, origin);
+    return places->result[origin] == NDA_NONE ? NDA_NONE : places->positions + places->result[origin];
+}
+
+/* position: of the kernel, or of the first use of what it makes */
+static void add_copies_of(struct unfold *unfold, uint32_t kernel, uint32_t position, bool use)
+{
+    const struct fold_places *places = unfold->places;
+    uint32_t anchor = places->at[position < places->positions ? position : places->positions - 1],
+             copies = unfold->copies;
     int32_t layer = places->layer[anchor];
     /* an anchor beyond the cut is as many layers of the fold on, and those of the cut fewer of the whole */
     uint32_t op = layer != FOLD_NO_LAYER && layer >= places->until
@@ -142,7 +180,12 @@ static void add_copies_of(struct unfold *unfold, uint32_t kernel)
         if (layer != FOLD_NO_LAYER && op != NDA_NONE)
             op = places->next[op];
         bool there = layer != FOLD_NO_LAYER && op != NDA_NONE;
-        add_instance(unfold, kernel, copy, there ? places->position[op] : position);
+        uint32_t result = use ? (uint32_t)NDA_NONE : result_position(unfold, kernel, copy);
+        add_instance(unfold, kernel, copy,
+                     result != NDA_NONE ? result
+                     : there            ? places->position[op]
+                                        : position,
+                     use);
     }
 }
 
@@ -157,19 +200,28 @@ static void add_instances(struct unfold *unfold)
     for (uint32_t kernel = 0; kernel < count; kernel++) {
         const struct spmd_step *step = &local->steps[scratch->kernels[kernel].step];
         unfold->copied[kernel] = 0;
-        add_instance(unfold, kernel, 0, position_of(unfold, kernel));
-        if (part_of(scratch, local, step) != 1)
+        uint32_t position = position_of(unfold, kernel),
+                 used = may_wait(unfold, step) ? unfold->used[step->results] : NDA_NONE;
+        bool copied = part_of(scratch, local, step) == 1;
+        uint32_t result = result_position(unfold, kernel, 0);
+        position = result != NDA_NONE ? result : position;
+        add_instance(unfold, kernel, 0, position, false);
+        if (used != NDA_NONE)
+            add_instance(unfold, kernel, 0, used, true);
+        if (!copied)
             continue;
         unfold->copied[kernel] = unfold->value_count;
         unfold->value_count += unfold->copies * step->result_count;
-        add_copies_of(unfold, kernel);
+        add_copies_of(unfold, kernel, position, false);
+        if (used != NDA_NONE)
+            add_copies_of(unfold, kernel, used, true);
     }
 }
 
 /* by position; of one position as they are */
 static void sort_instances(struct unfold *unfold)
 {
-    uint32_t positions = unfold->places->positions;
+    uint32_t positions = 2 * (unfold->places->positions + unfold->places->results + 1);
     GROW(unfold->counts, unfold->count_room, (size_t)positions + 2);
     GROW(unfold->sorted, unfold->sorted_room, (size_t)unfold->instance_count + 1);
     memset(unfold->counts, 0, ((size_t)positions + 2) * sizeof *unfold->counts);
@@ -212,19 +264,20 @@ static void list_versions(struct unfold *unfold)
 
 static int32_t layer_of(const struct unfold *unfold, uint32_t value)
 {
-    uint32_t op = unfold->local->nda->program->values[unfold->local->values[value].origin].op;
-    return op == IR_NONE ? FOLD_NO_LAYER : unfold->places->layer[op];
+    uint32_t node =
+        fold_maker(unfold->places, unfold->local->nda->program, unfold->local->values[value].origin);
+    return node == NDA_NONE ? FOLD_NO_LAYER : unfold->places->layer[node];
 }
 
 /* the value's like in a layer that is left, so many layers of the whole on; itself where there is none */
 static uint32_t like_of(const struct unfold *unfold, uint32_t value, int32_t by)
 {
     const struct ir_program *program = unfold->local->nda->program;
-    const struct ir_value *origin = &program->values[unfold->local->values[value].origin];
-    uint32_t op = by ? layers_on(unfold->places, origin->op, by) : NDA_NONE;
-    if (op == NDA_NONE)
+    uint32_t origin = unfold->local->values[value].origin;
+    uint32_t node = by ? layers_on(unfold->places, fold_maker(unfold->places, program, origin), by) : NDA_NONE;
+    if (node == NDA_NONE)
         return value;
-    const struct version *version = &unfold->versions[program->ops[op].results + origin->index];
+    const struct version *version = &unfold->versions[fold_value(unfold->places, program, node, origin)];
     if (version->stamp != unfold->stamp)
         return value;
     uint32_t like = version->first;
@@ -448,6 +501,11 @@ static void add_kernels(struct price_unfolded *out)
     for (uint32_t i = 0; i < unfold->instance_count; i++) {
         const struct instance *instance = &unfold->sorted[i];
         const struct spmd_step *step = step_of(unfold, instance);
+        if (instance->position % 2 == 0) {
+            if (unfold->waits[results_of(unfold, instance)])
+                empty_bucket(out, step);
+            continue;
+        }
         if (unfold->waiting.count)
             empty_buckets(out, instance);
         if (may_wait(unfold, step)) {
@@ -477,6 +535,7 @@ struct price_unfolded *price_unfold(struct price_scratch *scratch, const struct 
     unfold->placed = 0;
     find_anchors(unfold);
     find_makers(unfold);
+    find_uses(unfold);
     add_instances(unfold);
     sort_instances(unfold);
     list_versions(unfold);
@@ -485,7 +544,7 @@ struct price_unfolded *price_unfold(struct price_scratch *scratch, const struct 
         out->scratch.times[argument] = scratch->times[argument];
     add_pool(out);
     add_kernels(out);
-    out->scratch.kernel_count = unfold->instance_count;
+    out->scratch.kernel_count = unfold->placed;
     out->scratch.program = scratch->program;
     out->scratch.rules = scratch->rules;
     out->local.nda = local->nda;
@@ -500,6 +559,7 @@ void price_unfolded_destroy(struct price_unfolded *unfolded)
     struct unfold *unfold = unfolded->work;
     free(unfold->anchors);
     free(unfold->made);
+    free(unfold->used);
     free(unfold->waits);
     VEC_FREE(&unfold->waiting);
     free(unfold->instances);
