@@ -26,8 +26,8 @@ struct fold_pair { /* spaces or arguments: one that is gone, and the one that st
 };
 
 enum { FOLD_NO_LAYER = -1000000 };
-/* Where every node of the whole program stands. A node is an op (its number) or an argument of @main (op_count
- * + its number); an op in a region stands where the op of the body around it does. */
+/* Where every node of the whole program stands. A node is an op (its number) or an argument of @main (its
+ * number behind those of the ops); an op in a region stands where the op of the body around it does. */
 struct fold_places {
     uint32_t op_count, block; /* of the program; the body */
     int32_t *layer;           /* by node: 0 .. layers - 1, or FOLD_NO_LAYER */

@@ -53,11 +53,15 @@ static enum error_code compare(struct evaluator_session *session, const struct p
                100 * ((double)folded.compute_ps / (double)whole.compute_ps - 1),
                1e-9 * (double)(folded.communication_ps - whole.communication_ps),
                1e-6 * (double)whole.peak_bytes, 100 * peak);
+    if (verbose && fabs(peak) > 0.005)
+        printf("    peaks in program order %.1f, folded %.1f MB; depth first %.1f, folded %.1f MB\n",
+               1e-6 * (double)whole.program_peak_bytes, 1e-6 * (double)folded.program_peak_bytes,
+               1e-6 * (double)whole.depth_first_peak_bytes, 1e-6 * (double)folded.depth_first_peak_bytes);
     return ERROR_OK;
 }
 
-static enum error_code bench(const char *path, const char *mesh, const char *device, uint32_t kept, uint32_t plans, bool verbose,
-                             struct error *e)
+static enum error_code bench(const char *path, const char *mesh, const char *device, uint32_t kept,
+                             uint32_t plans, bool verbose, struct error *e)
 {
     struct subject subject;
     struct totals totals = {0};

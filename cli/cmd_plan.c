@@ -195,13 +195,13 @@ static enum error_code write_files(const struct plan_command *command, const str
         return code;
     struct text timing = {0};
     text_printf(&timing,
-              "{\"read_s\": %.3f, \"analyse_s\": %.3f, \"search_s\": %.3f, \"finish_s\": %.3f, "
-              "\"total_s\": %.3f, \"threads\": %ld, \"stages\": [",
-              command->read_s, command->analyse_s, command->search_s, command->finish_s,
-              cli_seconds() - command->start, command->threads);
+                "{\"read_s\": %.3f, \"analyse_s\": %.3f, \"search_s\": %.3f, \"finish_s\": %.3f, "
+                "\"total_s\": %.3f, \"threads\": %ld, \"stages\": [",
+                command->read_s, command->analyse_s, command->search_s, command->finish_s,
+                cli_seconds() - command->start, command->threads);
     for (uint32_t i = 0; i < command->stage_count; i++)
         text_printf(&timing, "%s{\"name\": \"%s\", \"wall_s\": %.3f, \"cpu_s\": %.3f}", i ? ", " : "",
-                  command->stages[i].name, command->stages[i].wall_s, command->stages[i].cpu_s);
+                    command->stages[i].name, command->stages[i].wall_s, command->stages[i].cpu_s);
     text_add(&timing, "]}\n");
     char *path = mem_printf("%s/timing.json", command->directory);
     code = file_write(path, timing.at, timing.size, e);

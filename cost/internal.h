@@ -16,6 +16,7 @@
  *   memory.c     live ranges of the buffers in one order; where loop carries and donated arguments share one
  *   lend.c       temporaries in the memory of results that are not written yet
  *   blocks.c     copies that put gathered blocks in order
+ *   unfold.c     of a fold: the kernels of all layers, for the makespan
  *
  *   use list of a value (fusion.c, backward)          pool of roots (forward)
  *   x --> kernel 7                                    [.. | x 64 B | y 32 B | ..]
@@ -319,10 +320,10 @@ struct joining {
     uint32_t count, begun;
 };
 enum tuple_place { TUPLE_NONE, TUPLE_FIRST, TUPLE_NEXT }; /* among the members of a tuple op */
-/* What the collective takes beside those that it runs with, in the order of the calls; sets kernel->joined. */
+/* What the collective takes beside those that it runs with, in the order of the calls; sets its `joined`. */
 int64_t price_collective(const struct price_scratch *scratch, const struct spmd_local *local,
-                         const struct cost_machine *machine, struct kernel *kernel,
-                         enum tuple_place place, struct joining *joining);
+                         const struct cost_machine *machine, struct kernel *kernel, enum tuple_place place,
+                         struct joining *joining);
 /* unfold.c: the kernels of a fold as the whole program would run them, for the clock alone. */
 struct price_unfolded {
     struct price_scratch scratch; /* a view: kernels, pool, times, uses, late are its own */

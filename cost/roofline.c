@@ -472,8 +472,8 @@ static struct joined *find_joined(struct joining *joining, const struct spmd_ste
 }
 
 int64_t price_collective(const struct price_scratch *scratch, const struct spmd_local *local,
-                         const struct cost_machine *machine, struct kernel *kernel,
-                         enum tuple_place place, struct joining *joining)
+                         const struct cost_machine *machine, struct kernel *kernel, enum tuple_place place,
+                         struct joining *joining)
 {
     const struct spmd_step *step = &local->steps[kernel->step];
     uint8_t role = machine->backend->combine_bytes ? role_of(scratch, step) : ROLE_OTHER;

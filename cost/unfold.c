@@ -1,21 +1,23 @@
 /* The kernels of a fold as the whole program would run them, for the clock.
  *
- *   fold        .. | layer 1 | layer 16 | ..           layers 2 to 15 are gone
- *   unfolded    .. | layer 1 | 1' 1'' 1''' .. | layer 16 | ..    copies of layer 1's kernels, where the kernels
- *                                                      of the layers that are gone would stand
+ *   fold        .. | layer 1 | layer 16 | ..             layers 2 to 15 are gone
+ *   unfolded    .. | layer 1 | 1' 1'' .. | layer 16 |    copies of layer 1's kernels, each where the kernel of
+ *                                                        its layer would stand
  *
  * Which stream is ahead, what is combined with what and when late kernels run depend on how many layers there
  * are: so the clock has to meet all of them, and only the passes that cost more than the clock (walk, fusion,
  * memory) are spared. A copy takes as long as what it is a copy of; what collectives take beside others is
  * found again, in the new order.
  *
- * Small all_reduces wait in buckets, as in the walk (spmd/combine.c): they are unfolded where they were made,
- * and the buckets are filled again. Where a copy stands: the walk makes a kernel while it is at some op (its anchor); the copy for a layer that
- * is gone stands at the anchor's like of that layer, or, where the anchor is of no layer, behind the kernel.
+ * Where a copy stands: the walk makes a kernel while it is at some op (its anchor); the copy for a layer that
+ * is gone stands at the anchor's like of that layer, or, where the anchor is of no layer, at the anchor. What
+ * the function's results want comes last, result by result. Small all_reduces wait in buckets, as in the walk
+ * (spmd/combine.c): they are unfolded where they were made, and the buckets are filled again.
+ *
  * What a copy reads: what its model reads, as many layers on. The value of a layer that is left is the version
  * made as the same version there.
  *
- * Works on copies: local program and scratch of the fold stay as they are. */
+ * Local program and scratch of the fold stay as they are. */
 #include "analysis/fold.h"
 #include "cost/internal.h"
 
@@ -52,9 +54,9 @@ struct unfold {
     uint32_t stamp;
     uint32_t *later, *ordinal; /* per value of the local program: the next version; which one it is */
     size_t later_room, ordinal_room;
-    uint32_t value_count;   /* with those of copies */
-    VEC(uint32_t) waiting;  /* sorted instances: all_reduces in buckets */
-    uint8_t *waits;         /* per value: made by one of them */
+    uint32_t value_count;  /* with those of copies */
+    VEC(uint32_t) waiting; /* sorted instances: all_reduces in buckets */
+    uint8_t *waits;        /* per value: made by one of them */
     size_t waits_room;
     uint32_t placed; /* kernels */
     const struct cost_machine *machine;
@@ -274,7 +276,8 @@ static uint32_t like_of(const struct unfold *unfold, uint32_t value, int32_t by)
 {
     const struct ir_program *program = unfold->local->nda->program;
     uint32_t origin = unfold->local->values[value].origin;
-    uint32_t node = by ? layers_on(unfold->places, fold_maker(unfold->places, program, origin), by) : NDA_NONE;
+    uint32_t node =
+        by ? layers_on(unfold->places, fold_maker(unfold->places, program, origin), by) : NDA_NONE;
     if (node == NDA_NONE)
         return value;
     const struct version *version = &unfold->versions[fold_value(unfold->places, program, node, origin)];
@@ -286,7 +289,7 @@ static uint32_t like_of(const struct unfold *unfold, uint32_t value, int32_t by)
     return like;
 }
 
-struct reading { /* of a root, by the kernel that is copied */
+struct reading {           /* of a root, by the kernel that is copied */
     uint32_t value, model; /* model: its like in the layer that is copied */
     uint32_t copied;       /* where the model's copies are; 0: there are none */
     uint32_t results;      /* of the model's kernel */
@@ -418,8 +421,8 @@ static void place(struct price_unfolded *out, const struct instance *instance, e
     *k = *model;
     k->roots = unfold->counts[instance->kernel] + instance->copy * model->root_count;
     if (spmd_step_is_collective(step))
-        k->ps = price_collective(unfold->scratch, unfold->local, unfold->machine, k, in_tuple,
-                                 &unfold->joining);
+        k->ps =
+            price_collective(unfold->scratch, unfold->local, unfold->machine, k, in_tuple, &unfold->joining);
     else if (!step_is_local(step->kind))
         unfold->joining.count = 0;
     k->step = i;

@@ -5,7 +5,8 @@
  *
  * A quick run solves the network that mostly wins, by an eighth of the passes first: where that is far behind
  * what is known already it ends. Where the whole is not behind it tries the others in the same way
- * (docs/performance.md has the figures). The plan that is returned is the best of all that were priced, the pins alone among them:
+ * (docs/performance.md has the figures). The plan that is returned is the best of all that were priced, the
+ * pins alone among them:
  * there is always one. */
 #include "plan_cfn/internal.h"
 

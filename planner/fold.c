@@ -3,8 +3,7 @@
  * The experts' plans are priced on the fold, and the best of them, which are near to what a search will look
  * at, on the whole program as well; so are some random lists of decisions. Where step time or peak of one of
  * the former is off by more than MOST_WRONG, or of more than MOST_BEYOND of the latter, more layers are kept;
- * where that is no better, the program is priced as a whole.
- */
+ * where that is no better, the program is priced as a whole. */
 #include "planner/fold.h"
 
 #include <math.h>

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EFFORT = 1 << 19 }; /* ops visited: half a second */
+enum { EFFORT = 1 << 19 };    /* ops visited: half a second */
 enum { AFFORDED_RUNS = 200 }; /* of the model: what leaving out of all candidates takes, or less */
-enum { SLACK = 100 };      /* a list may move 1/SLACK more than all candidates do, if it is shorter */
+enum { SLACK = 100 };         /* a list may move 1/SLACK more than all candidates do, if it is shorter */
 
 struct candidate {
     struct propagate_constraint constraint;
@@ -399,8 +399,7 @@ static enum error_code list_from_all(struct finder *finder, bool last_first, con
 /* is the op that a candidate speaks of split otherwise than the plan says? */
 static bool deviates(const struct finder *finder, const struct propagate_constraint *constraint)
 {
-    uint32_t slot =
-        constraint->uses ? constraint->uses[0] : finder->n->value_def_slot[constraint->value];
+    uint32_t slot = constraint->uses ? constraint->uses[0] : finder->n->value_def_slot[constraint->value];
     const struct plan_cell *wanted = plan_space(finder->plan, finder->slot_space[slot]),
                            *is = plan_space(&finder->made, finder->slot_space[slot]);
     for (uint32_t axis = 0; axis < finder->mesh->axis_count; axis++)
