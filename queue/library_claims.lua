@@ -1,6 +1,6 @@
 -- Claims whose answers were lost. Continues library.lua (same chunk).
 --
---   {t}:c:<slot>   string: "<n> <member>", CLAIM_MS: token <slot>.<n> was given this task, by a claim or with an answer
+--   {t}:c:<slot>   string: "<token> <member>", CLAIM_MS: token <slot>.<n> was given this task, by a claim or with an answer
 --
 -- A slot works on one task at a time and numbers its tokens (workers/slot.c, clients/python .. serve.py). So of one that
 -- claims two things are known. Under the same token it asks once more: what that token was given is its answer. Under a later
@@ -16,18 +16,17 @@ local function slot_of(token)
 end
 
 claim_noted = function(token, member)
-    local slot, n = slot_of(token)
-    call('SET', P .. 'c:' .. slot, int(n) .. ' ' .. member, 'PX', CLAIM_MS)
+    call('SET', P .. 'c:' .. slot_of(token), token .. ' ' .. member, 'PX', CLAIM_MS)
 end
 
--- the last task that a token of the slot was given, while that token holds it
+-- number of the last token of the slot that was given a task (-1: none was), and the task, while that token holds it
 local function last_given(slot)
-    local n, member = string.match(call('GET', P .. 'c:' .. slot) or '', '^(%d+) (.*)$')
-    if not n then return -1 end
-    local token = n == '0' and slot or slot .. '.' .. n
+    local token, member = string.match(call('GET', P .. 'c:' .. slot) or '', '^(.*) (%S+)$')
+    if not token then return -1 end
+    local _, n = slot_of(token)
     local job, _, index = held_job(member, token)
-    if not job or not call('ZSCORE', P .. 'lease', member) then return tonumber(n) end
-    return tonumber(n), member, job, index
+    if not job or not call('ZSCORE', P .. 'lease', member) then return n end
+    return n, member, job, index
 end
 
 -- -> whether the claim is answered by what was given before, and how
@@ -40,7 +39,7 @@ claim_before = function(token)
         return true, task_reply(job, index, token)
     end
     if member then requeue(member, true) end
-    return last == n and n > 0, nil   -- a number's task is over: the claim that was given it comes again, late
+    return last == n and slot ~= token, nil   -- a number's task is over: the claim that was given it comes again, late
 end
 
 -- unclaim(token): who leaves, or rests, before a claim was answered gives back what that token was given or will be
@@ -49,7 +48,7 @@ local function unclaim(keys, args)
     local last, member = last_given(slot)
     if last > n then return 0 end
     if member then requeue(member, last < n) end
-    call('SET', P .. 'c:' .. slot, int(n) .. ' -', 'PX', CLAIM_MS)
+    claim_noted(args[1], '-')
     return member and 1 or 0
 end
 

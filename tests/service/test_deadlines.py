@@ -135,19 +135,22 @@ def source_of(pid):
     return ""
 
 
+def stop_if_proving(child):
+    """-> whether it is now stopped where it interprets a module"""
+    os.kill(child, signal.SIGSTOP)
+    faults.until("it runs on", lambda: pathlib.Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[0] == "T")
+    proves = "/verify/" in source_of(child)
+    if not proves:
+        os.kill(child, signal.SIGCONT)
+        time.sleep(0.1)
+    return proves
+
+
 def child_in_proof(service):
     """the worker's child, stopped where it interprets the module"""
     def found():
-        for child in tree.children(service.workers[0].pid):
-            if "--child" not in tree.arguments(child):
-                continue
-            os.kill(child, signal.SIGSTOP)
-            faults.until("it runs on", lambda: pathlib.Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[0] == "T")
-            if "/verify/" in source_of(child):
-                return child
-            os.kill(child, signal.SIGCONT)
-            time.sleep(0.1)
-        return None
+        children = [pid for pid in tree.children(service.workers[0].pid) if "--child" in tree.arguments(pid)]
+        return next((child for child in children if stop_if_proving(child)), None)
     return faults.until("no child proves anything", found)
 
 
@@ -175,24 +178,28 @@ def test_hang_in_the_proof():
             service.close()
 
 
+def ended_by_its_limit(how):
+    service = harness.Service()
+    try:
+        service.start_worker(options=["--task-limit", str(3 * harness.SLOW)])
+        job = faults.submit(service, loop_of(service), PROOF)
+        child = child_in_proof(service)
+        if how != "hangs":
+            os.kill(child, signal.SIGCONT)
+        faults.until(f"{how}: it is not ended", lambda: not tree.living(child))
+        faults.until("nobody counts it", lambda: faults.counters(service).get("deaths:time_limit", 0) >= 1)
+        body = faults.look(service, job)
+        assert body["state"] == "finalizing", body
+        assert service.request("GET", f"/v1/jobs/{job}/plan")[0] == 200   # what the search found is there meanwhile
+        service.request("POST", f"/v1/jobs/{job}:cancel", b"")
+    finally:
+        service.close()
+
+
 def test_limit_of_a_proof():
     """.. and without a deadline the limit of the task ends it, as a death of its own doing"""
     for how in ("hangs", "proves on"):
-        service = harness.Service()
-        try:
-            service.start_worker(options=["--task-limit", str(3 * harness.SLOW)])
-            job = faults.submit(service, loop_of(service), PROOF)
-            child = child_in_proof(service)
-            if how != "hangs":
-                os.kill(child, signal.SIGCONT)
-            faults.until(f"{how}: it is not ended", lambda: not tree.living(child))
-            faults.until("nobody counts it", lambda: faults.counters(service).get("deaths:time_limit", 0) >= 1)
-            body = faults.look(service, job)
-            assert body["state"] == "finalizing", body
-            assert service.request("GET", f"/v1/jobs/{job}/plan")[0] == 200   # what the search found is there meanwhile
-            service.request("POST", f"/v1/jobs/{job}:cancel", b"")
-        finally:
-            service.close()
+        ended_by_its_limit(how)
 
 
 if __name__ == "__main__":
