@@ -43,6 +43,8 @@ struct finder {
     uint32_t class_count;
     int64_t left;     /* ops that may still be visited */
     struct moved now; /* what stands comes to */
+    struct moved all; /* what all candidates come to */
+    int64_t plan_bytes;
     uint32_t runs;
 };
 
@@ -277,10 +279,24 @@ static bool good(const struct moved *moved, const struct moved *most)
     return moved->bytes <= most->bytes && moved->astray <= most->astray;
 }
 
+static int64_t with_slack(int64_t bytes)
+{
+    return bytes + bytes / SLACK;
+}
+
+/* What moves less without a constraint than with it is the new limit, down to what the plan moves: all candidates
+ * may move more than some do, where the plan has forms that no PartitionSpec says. */
+static void tighten(const struct finder *finder, const struct moved *now, struct moved *most)
+{
+    int64_t bytes = now->bytes > finder->plan_bytes ? now->bytes : finder->plan_bytes;
+    if (with_slack(bytes) < most->bytes)
+        most->bytes = with_slack(bytes);
+}
+
 /* units: candidates by class (class_index), or each its own; leaves out units first .. first + count if
  * nothing is lost by it */
 static enum error_code leave_out(struct finder *finder, const uint32_t *unit_of, uint32_t first,
-                                 uint32_t count, const struct moved *most, struct error *e)
+                                 uint32_t count, struct moved *most, struct error *e)
 {
     uint32_t total = (uint32_t)finder->candidates.count, gone = 0;
     bool *before = mem_alloc(total + 1);
@@ -293,17 +309,19 @@ static enum error_code leave_out(struct finder *finder, const uint32_t *unit_of,
         }
     enum error_code code = gone ? measure(finder, &now, e) : ERROR_OK;
     if (gone && code == ERROR_OK) {
-        if (good(&now, most))
+        if (good(&now, most)) {
             finder->now = now;
-        else
+            tighten(finder, &now, most);
+        } else {
             memcpy(finder->on, before, total);
+        }
     }
     free(before);
     return code;
 }
 
 static enum error_code shorten(struct finder *finder, const uint32_t *unit_of, uint32_t units,
-                               bool last_first, const struct moved *most, struct error *e)
+                               bool last_first, struct moved *most, struct error *e)
 {
     for (uint32_t chunk = (units + 1) / 2; chunk > 0; chunk = chunk > 1 ? (chunk + 1) / 2 : 0) {
         uint32_t chunks = (units + chunk - 1) / chunk;
@@ -355,27 +373,28 @@ static uint32_t count_on(const struct finder *finder)
 }
 
 /* from all candidates to a short list, classes first */
-static enum error_code list_from_all(struct finder *finder, bool last_first, const struct moved *most,
+static enum error_code list_from_all(struct finder *finder, bool last_first, struct moved most,
                                      struct error *e)
 {
     uint32_t count = (uint32_t)finder->candidates.count, left = 0;
     uint32_t *units = mem_alloc((count + 1) * sizeof *units);
+    finder->now = finder->all;
     for (uint32_t i = 0; i < count; i++) {
         finder->on[i] = true;
         units[i] = finder->candidates.at[i].class_index;
     }
-    enum error_code code = shorten(finder, units, finder->class_count, last_first, most, e);
+    enum error_code code = shorten(finder, units, finder->class_count, last_first, &most, e);
     for (uint32_t i = 0; i < count; i++)
         units[i] = finder->on[i] ? left++ : UINT32_MAX;
     if (code == ERROR_OK)
-        code = shorten(finder, units, left, last_first, most, e);
+        code = shorten(finder, units, left, last_first, &most, e);
     free(units);
     return code;
 }
 
 /* The shorter of two lists: what is late stays, or, as long as effort is left, what is early (a forward pass,
  * where a user can write it; of equal length it is preferred). */
-static enum error_code shortest(struct finder *finder, const struct moved *most, struct error *e)
+static enum error_code shortest(struct finder *finder, struct moved most, struct error *e)
 {
     size_t size = finder->candidates.count;
     TRY(list_from_all(finder, false, most, e));
@@ -384,7 +403,9 @@ static enum error_code shortest(struct finder *finder, const struct moved *most,
     uint32_t count = count_on(finder);
     memcpy(late, finder->on, size);
     enum error_code code = list_from_all(finder, true, most, e);
-    if (code == ERROR_OK && count < count_on(finder)) {
+    bool worse = finder->now.bytes > with_slack(of_late.bytes);
+    bool like = !worse && with_slack(finder->now.bytes) >= of_late.bytes;
+    if (code == ERROR_OK && (worse || (like && count < count_on(finder)))) {
         memcpy(finder->on, late, size);
         finder->now = of_late;
     }
@@ -398,20 +419,23 @@ static enum error_code find(struct finder *finder, struct spmd_constraints *out,
     struct moved specs, all;
     out->candidates = count;
     TRY(spmd_walk(finder->context, finder->plan, finder->options, &finder->local, e));
-    out->plan_bytes = bytes_moved(&finder->local);
+    out->plan_bytes = finder->plan_bytes = bytes_moved(&finder->local);
     TRY(measure(finder, &specs, e));
     memset(finder->on, 1, count);
     TRY(measure(finder, &all, e));
     struct moved most = all;
     if (out->plan_bytes > most.bytes)
         most.bytes = out->plan_bytes;
-    most.bytes += most.bytes / SLACK;
-    finder->now = all;
-    if (good(&specs, &most)) {
+    most.bytes = with_slack(most.bytes);
+    finder->all = all;
+    bool enough = specs.bytes <= with_slack(out->plan_bytes) && specs.astray <= all.astray;
+    if (!enough) {
+        TRY(shortest(finder, most, e));
+        enough = specs.bytes <= with_slack(finder->now.bytes) && specs.astray <= finder->now.astray;
+    }
+    if (enough) {
         memset(finder->on, 0, count);
         finder->now = specs;
-    } else {
-        TRY(shortest(finder, &most, e));
     }
     out->specs_bytes = specs.bytes;
     out->all_bytes = all.bytes;
