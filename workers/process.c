@@ -49,16 +49,19 @@ static void pause_before(const struct process *process, const atomic_bool *leavi
         worker_sleep_ms(WORKER_TICK_MS);
 }
 
-/* nothing of ours: not the passwords and tokens that stand there */
-static char **child_environment(void)
+enum { KEPT = 8 };
+
+/* nothing of ours: not the passwords and tokens that stand there; slots start their children at the same
+ * time */
+static char **child_environment(char *kept[KEPT])
 {
     static char locale[] = "LC_ALL=C";
-    static char *kept[8] = {locale};
     static const char *const sanitizers[] = {"ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"};
-    size_t count = 1;
+    size_t count = 0;
+    kept[count++] = locale;
     for (size_t i = 0; SANITIZED && i < sizeof sanitizers / sizeof *sanitizers; i++)
         for (char **at = environ; *at; at++)
-            if (strncmp(*at, sanitizers[i], strlen(sanitizers[i])) == 0)
+            if (count < KEPT - 1 && strncmp(*at, sanitizers[i], strlen(sanitizers[i])) == 0)
                 kept[count++] = *at;
     kept[count] = NULL;
     return kept;
@@ -68,7 +71,7 @@ enum { ASIDE_FD = 10 }; /* above the descriptors that a child is given */
 
 static int spawn(pid_t *pid, const struct worker_options *worker_options, int socket, int blobs)
 {
-    char memory[24], niceness[16];
+    char memory[24], niceness[16], *environment[KEPT];
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t none, all;
@@ -88,9 +91,9 @@ static int spawn(pid_t *pid, const struct worker_options *worker_options, int so
     posix_spawnattr_setpgroup(&attributes, 0); /* a terminal's ^C is for the supervisor */
     posix_spawnattr_setflags(&attributes,
                              POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-    int result = aside[0] < 0 || aside[1] < 0
-                     ? errno
-                     : posix_spawn(pid, "/proc/self/exe", &actions, &attributes, argv, child_environment());
+    int result = aside[0] < 0 || aside[1] < 0 ? errno
+                                              : posix_spawn(pid, "/proc/self/exe", &actions, &attributes,
+                                                            argv, child_environment(environment));
     for (int i = 0; i < 2; i++)
         if (aside[i] >= 0)
             close(aside[i]);

@@ -196,7 +196,8 @@ static void look(struct world *world, struct job *job)
     code = archive_expand(world->store, &fields, &e);
     if (code != ERROR_OK && code != ERROR_GONE)
         blame(world, "%s cannot be read: %s", job->id, e.message);
-    if (code == ERROR_OK && strcmp(queue_field(&fields, "state"), job->seen.state) != 0)
+    /* a job that its client knew by another id until now is first seen after the next call */
+    if (code == ERROR_OK && job->seen.present && strcmp(queue_field(&fields, "state"), job->seen.state) != 0)
         blame(world, "%s is %s, and read as %s", job->id, job->seen.state, queue_field(&fields, "state"));
     queue_fields_release(&fields);
 }

@@ -44,10 +44,11 @@ static void test_schedules(void **state)
 
 /* what long runs found: an answer's task and an assist under tokens that a late claim has, a retry's answer
  * that
- * comes after the archive, a task of a second that Redis lost */
+ * comes after the archive, a task of a second that Redis lost; and what the judge took
+ * for an error, a job that its client comes to know by another id */
 static void test_once_found(void **state)
 {
-    static const uint64_t seeds[] = {12347, 50898, 58180, 180719, 186167, 246147};
+    static const uint64_t seeds[] = {12347, 50898, 58180, 180719, 186167, 246147, 878723};
     run_prepare(NULL);
     for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) {
         struct run_report report;
