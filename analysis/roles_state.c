@@ -223,13 +223,13 @@ uint8_t *roles_metrics(const struct nda *n, const uint8_t *direct)
 }
 
 /* ---------------------------------------------------------------- moments */
-static bool same_dims(const struct nda *n, uint32_t v, uint32_t w)
+static bool same_dims(const struct nda *n, uint32_t first, uint32_t second)
 {
-    const struct ir_type *type = ir_value_type(n->program, v), *ir_type = ir_value_type(n->program, w);
-    return type->kind == IR_TYPE_TENSOR && ir_type->kind == IR_TYPE_TENSOR && type->rank == ir_type->rank &&
-           type->rank > 0 &&
-           memcmp(ir_type_dims(n->program, type), ir_type_dims(n->program, ir_type),
-                  type->rank * sizeof(int64_t)) == 0;
+    const struct ir_type *one = ir_value_type(n->program, first), *other = ir_value_type(n->program, second);
+    return one->kind == IR_TYPE_TENSOR && other->kind == IR_TYPE_TENSOR && one->rank == other->rank &&
+           one->rank > 0 &&
+           memcmp(ir_type_dims(n->program, one), ir_type_dims(n->program, other),
+                  one->rank * sizeof(int64_t)) == 0;
 }
 
 bool roles_has_moments(const struct nda *n, const uint8_t *direct, const uint8_t *reaches)

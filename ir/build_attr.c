@@ -202,10 +202,10 @@ static uint32_t copy_constant(struct ir_builder *builder, const struct ir_progra
 struct ir_attr ir_build_copy_attr(struct ir_builder *builder, const struct ir_program *from,
                                   const struct ir_attr *attr)
 {
-    struct ir_attr ir_attr = *attr;
-    ir_attr.name = builder_copy_string(builder, from, attr->name);
+    struct ir_attr copy = *attr;
+    copy.name = builder_copy_string(builder, from, attr->name);
     if (attr->type != IR_NONE)
-        ir_attr.type = ir_build_copy_type(builder, from, attr->type);
+        copy.type = ir_build_copy_type(builder, from, attr->type);
     switch ((enum ir_attr_kind)attr->kind) {
     case IR_ATTR_UNIT:
     case IR_ATTR_BOOL:
@@ -214,26 +214,26 @@ struct ir_attr ir_build_copy_attr(struct ir_builder *builder, const struct ir_pr
     case IR_ATTR_FLOAT:
     case IR_ATTR_STRING:
     case IR_ATTR_SYMBOL:
-    case IR_ATTR_TEXT: ir_attr.first = builder_copy_string(builder, from, attr->first); break;
+    case IR_ATTR_TEXT: copy.first = builder_copy_string(builder, from, attr->first); break;
     case IR_ATTR_INTS:
     case IR_ATTR_BOOLS:
-        ir_attr.first = (uint32_t)builder->ints.count;
+        copy.first = (uint32_t)builder->ints.count;
         for (uint32_t i = 0; i < attr->count; i++)
             VEC_PUSH(&builder->ints, from->ints[attr->first + i]);
         break;
     case IR_ATTR_DENSE:
         builder_copies_from(builder, from);
-        ir_attr.first = copy_constant(builder, from, attr->first, ir_attr.type);
+        copy.first = copy_constant(builder, from, attr->first, copy.type);
         break;
     case IR_ATTR_ARRAY:
     case IR_ATTR_DICTIONARY: {
         struct ir_attr *items = mem_zalloc(attr->count, sizeof *items);
         for (uint32_t i = 0; i < attr->count; i++)
             items[i] = ir_build_copy_attr(builder, from, &from->attrs[attr->first + i]);
-        ir_attr.first = builder_attrs(builder, IR_ATTR_ARRAY, items, attr->count).first;
+        copy.first = builder_attrs(builder, IR_ATTR_ARRAY, items, attr->count).first;
         free(items);
         break;
     }
     }
-    return ir_attr;
+    return copy;
 }

@@ -236,11 +236,11 @@ const struct ir_attr *ir_attr_entry(const struct ir_program *program, const stru
 static const struct ir_attr *dictionary_at(const struct ir_program *program, uint32_t func, const char *list,
                                            uint32_t i)
 {
-    const struct ir_attr *attr = ir_attr_find(program, func, list);
-    if (!attr || attr->kind != IR_ATTR_ARRAY || i >= attr->count)
+    const struct ir_attr *all = ir_attr_find(program, func, list);
+    if (!all || all->kind != IR_ATTR_ARRAY || i >= all->count)
         return NULL;
-    const struct ir_attr *ir_attr = &program->attrs[attr->first + i];
-    return ir_attr->kind == IR_ATTR_DICTIONARY && ir_attr->count ? ir_attr : NULL;
+    const struct ir_attr *dictionary = &program->attrs[all->first + i];
+    return dictionary->kind == IR_ATTR_DICTIONARY && dictionary->count ? dictionary : NULL;
 }
 
 const struct ir_attr *ir_function_arg_attrs(const struct ir_program *program, uint32_t func, uint32_t i)

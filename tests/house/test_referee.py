@@ -6,10 +6,13 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
+import types
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 KEPT = ROOT / "tests/house/referee"
-sys.path.insert(0, str(ROOT / "clients/python/src"))
+sys.path[:0] = [str(ROOT / "clients/python/src"), str(ROOT / "bench")]
+import referee_log  # noqa: E402
 from toast_referee import compare, compilers, devices, libtpu, modules, schedule  # noqa: E402
 
 
@@ -85,6 +88,32 @@ def test_compare():
     assert [entry["plan"] for entry in compare.ranked(rows, 2e9)] == ["second", "third", "first"]
 
 
+def logged(model, plan, **more):
+    return {"target": "h100", "mesh": "data=8", "model": model, "plan": plan, "module": f"{model} {plan}", "compiler": {"peak": 1}} | more
+
+
+def test_log():
+    """rows survive in the repository's file, packed to the same bytes each time; the folder's own win; other cases stay"""
+    case = types.SimpleNamespace(target="h100", mesh="data=8", model="a")
+    made = referee_log.shortened('{"hash": "x", "decisions": [1], "arguments": [2], "results": [], "constraints": []}')
+    assert made == {"hash": "x", "decisions": [1]}, made
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        log = referee_log.Log(folder / "own.jsonl", folder / "kept")
+        log.add(logged("a", "gone"))
+        log.keep("gpu", [logged("b", "batch:data")], set())
+        log.keep("gpu", [logged("a", "search", made=made), logged("a", "batch:data")], {("a", "data=8", "h100")})
+        packed = (folder / "kept/gpu.jsonl.gz").read_bytes()
+        log.keep("gpu", [logged("a", "batch:data"), logged("a", "search", made=made)], {("a", "data=8", "h100")})
+        assert (folder / "kept/gpu.jsonl.gz").read_bytes() == packed
+        fresh = referee_log.Log(folder / "nowhere.jsonl", folder / "kept")
+        assert sorted(fresh.rows) == [("h100", "data=8", name) for name in ("a batch:data", "a search", "b batch:data")], fresh.rows
+        assert fresh.get(case, "a search") == {"peak": 1} and fresh.get(case, "a gone") is None
+        assert [row["made"] for row in fresh.found(case)] == [made]
+        fresh.add(logged("a", "search", compiler={"peak": 2}))
+        assert referee_log.Log(folder / "nowhere.jsonl", folder / "kept").get(case, "a search") == {"peak": 2}
+
+
 def test_devices():
     """descriptions are balanced text protobufs with XLA's figures; an A100 has no rates"""
     for name, gpu in devices.GPUS.items():
@@ -107,6 +136,6 @@ def test_programs_answer():
     assert lacking.returncode == 2 and "--module" in lacking.stderr, lacking
 
 
-for check in (test_schedule, test_module, test_libtpu, test_shapes_and_groups, test_compare, test_devices, test_programs_answer):
+for check in (test_schedule, test_module, test_libtpu, test_shapes_and_groups, test_compare, test_log, test_devices, test_programs_answer):
     check()
     print(check.__name__)
