@@ -28,7 +28,8 @@ enum cost_fusion_rule {
     COST_FUSE_PADDED = 512,    /* x - max(x) along a row that pads badly to a power of two is stored */
     COST_FUSE_PRODUCTS = 1024, /* what a product or convolution reads may be computed in its kernel */
     COST_FUSE_PICKS = 2048,    /* a scatter of one element a row compares each element's place */
-    COST_FUSE_SCORES = 4096    /* exponentials of masked float32 scores along a short row are stored */
+    COST_FUSE_SCORES = 4096,   /* exponentials of masked float32 scores along a short row are stored */
+    COST_FUSE_JOINS = 8192     /* a concatenation fuses as elementwise ops do */
 };
 
 /* Bandwidth of one collective inside a host as a share of a device's link peak, and its fixed time, by the
@@ -48,7 +49,9 @@ struct cost_backend {
     int64_t matmul_fixed_ps;
     /* collectives run beside computation, in program order on one stream; false: they block it */
     bool asynchronous;
+    uint16_t blocking;   /* bits of enum spmd_step_kind: collectives that block it all the same */
     bool gradients_late; /* what no product needs (weights' gradients) runs behind what products wait for */
+    bool least_order;    /* it tries several orders of the program and keeps the one of the least peak */
     int64_t heap_waste_permille; /* of temporaries: what lies idle between buffers, of what is alive */
     int64_t prefetch_bytes;      /* at most so much of gathered weights waits for its first reader */
     int64_t

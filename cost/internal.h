@@ -16,6 +16,7 @@
  *   memory.c     live ranges of the buffers in one order; where loop carries and donated arguments share one
  *   lend.c       temporaries in the memory of results that are not written yet
  *   blocks.c     copies that put gathered blocks in order
+ *   unfold.c     of a fold: the kernels of all layers, for the makespan
  *
  *   use list of a value (fusion.c, backward)          pool of roots (forward)
  *   x --> kernel 7                                    [.. | x 64 B | y 32 B | ..]
@@ -59,6 +60,7 @@ struct op_info {
     uint8_t in_place;   /* may write its result over an operand that it reads */
     uint8_t update;     /* OP_UPDATE: the operand that is written into operand 0 */
     uint8_t effort;     /* elementwise: bytes that an H100 moves while it computes one element */
+    uint8_t joins;      /* concatenation */
     uint8_t picks;      /* scatter: of one element into each row */
     uint8_t scores;     /* exponential of masked float32 scores, along a row of at most SCORES_MOST */
     uint8_t short_row;  /* OP_REDUCE: of one array, along its last dimension, at most ROW_MOST elements */
@@ -219,6 +221,12 @@ struct price_scratch {
     struct kernel *kernels; /* in program order */
     size_t kernel_count, kernel_room;
     const struct kernel *line; /* the kernels in the order whose memory is priced; borrowed */
+    int64_t uncopied_peak;     /* in that order, had no argument been copied (memory.c) */
+    bool by_memory;            /* that is the order of what frees most */
+    int64_t *copy_deltas;      /* per time + 2: of copies that the order places */
+    size_t copy_delta_room;
+    int64_t *growth;
+    size_t growth_room; /* per kernel of the line, by memory alone: bytes that it makes less those it frees */
     uint32_t *at;
     size_t at_room; /* per step of a kernel: its place in the line */
     struct root *pool;
@@ -241,6 +249,7 @@ struct price_scratch {
     size_t reader_room;          /* per value: 1 + the leader of the group that read or made it last */
     int64_t combine_bytes;       /* of the backend: results of one combined reduce_scatter */
     int64_t heap_waste_permille; /* of the backend */
+    bool least_order;            /* of the backend */
     struct scatter *scatters;
     size_t scatter_room;
     uint32_t *combined_last, combined_count; /* place of the last member in the line */
@@ -252,6 +261,7 @@ struct price_scratch {
         *fold;               /* of the pricing that is under way; NULL: the program is whole. Borrowed */
     int64_t *part_deltas[2]; /* of a fold: deltas of what its parts 1 and 2 make */
     size_t part_delta_room[2];
+    struct price_unfolded *unfolded; /* owned; made by unfold.c at first use */
 };
 struct price_scratch *
 price_scratch_create(struct price_program *shared); /* NULL: makes its own at first use */
@@ -289,6 +299,9 @@ void price_note_uses(struct price_scratch *scratch, const struct spmd_local *loc
 /* a bf16 result of an elementwise op, which a device without such arithmetic computes in f32, and keeps in
  * f32 where nothing wants it in memory as it is */
 bool price_widens(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t value);
+/* computed from two arrays as large as it and from something smaller: a softmax' gradient, of scores, of what
+ * comes from behind and of statistics of the rows; by COST_FUSE_PRODUCTS */
+bool price_is_of_rows(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t value);
 bool price_rather_fused(const struct price_scratch *scratch, const struct spmd_local *local,
                         const struct spmd_step *step, const struct op_info *info);
 /* ps of every kernel */
@@ -304,13 +317,41 @@ void price_late_begin(struct price_scratch *scratch);
  * numbered from 1 on, in `count`, those of one group once */
 void price_late_add(struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel,
                     uint32_t *count);
+/* Collectives that run as one: the members of a tuple op, or those that the compiler combines. */
+struct joined {
+    int64_t bytes, ps; /* what those so far move and take */
+    int64_t result_bytes;
+    uint32_t axes;   /* bit a: axis a */
+    uint32_t number; /* 1 .., of those begun */
+    uint8_t kind, role;
+};
+enum { JOINED_KINDS = 16 }; /* kinds x sets of axes x roles that wait at a time; more start anew */
+struct joining {
+    struct joined tuple, open[JOINED_KINDS];
+    uint32_t count, begun;
+};
+enum tuple_place { TUPLE_NONE, TUPLE_FIRST, TUPLE_NEXT }; /* among the members of a tuple op */
+/* What the collective takes beside those that it runs with, in the order of the calls; sets its `joined`. */
+int64_t price_collective(const struct price_scratch *scratch, const struct spmd_local *local,
+                         const struct cost_machine *machine, struct kernel *kernel, enum tuple_place place,
+                         struct joining *joining);
+/* unfold.c: the kernels of a fold as the whole program would run them, for the clock alone. */
+struct price_unfolded {
+    struct price_scratch scratch; /* a view: kernels, pool, times, uses, late are its own */
+    struct spmd_local local;      /* a view: its steps are the kernels'; values have bytes */
+    struct unfold *work;
+};
+/* after price_times and price_memory, of a scratch with a fold; borrowed from it until its next pricing */
+struct price_unfolded *price_unfold(struct price_scratch *scratch, const struct spmd_local *local,
+                                    const struct cost_machine *machine);
+void price_unfolded_destroy(struct price_unfolded *unfolded);
 /* siblings.c, after price_combine, by COST_FUSE_SIBLINGS: shared_bytes of the kernels, and chains */
 void price_siblings(struct price_scratch *scratch, const struct spmd_local *local);
 /* Live ranges when the kernels run in the order of line (a permutation of s->kernels that
- * price_depth_first made, or s->kernels); fills peak_bytes, peak_step, argument_bytes, output_bytes,
- * alias_bytes. line stays borrowed. */
+ * price_depth_first or price_by_memory made, or s->kernels); fills peak_bytes, peak_step, argument_bytes,
+ * output_bytes, alias_bytes. line stays borrowed; order says which one it is. */
 void price_memory(struct price_scratch *scratch, const struct spmd_local *local, const struct kernel *line,
-                  struct price *out);
+                  enum cost_order order, struct price *out);
 /* lend.c, after the ranges are known: what fits into results' memory before they are written takes none of
  * its own. boundary_bytes: of arguments and results, what a result's size is compared with. */
 void price_lend(struct price_scratch *scratch, const struct spmd_local *local, int64_t boundary_bytes);
@@ -328,12 +369,17 @@ int64_t price_ordered_copy(const struct price_scratch *scratch, const struct spm
 /* after price_fuse: the kernels depth first from the results; borrowed from the scratch until its next
  * call */
 const struct kernel *price_depth_first(struct price_scratch *scratch, const struct spmd_local *local);
+/* right after price_depth_first: the same by memory, of what is ready the kernel that frees most */
+const struct kernel *price_by_memory(struct price_scratch *scratch);
 
-extern const struct op_info price_pick_info; /* a scatter that picks, where that is elementwise */
+/* a scatter that picks and a concatenation, where they are elementwise */
+extern const struct op_info price_pick_info, price_join_info;
 static inline const struct op_info *step_info(const struct price_scratch *scratch,
                                               const struct spmd_step *step)
 {
     const struct op_info *info = &scratch->program->ops[step->op];
+    if (info->joins && scratch->rules & COST_FUSE_JOINS)
+        return &price_join_info;
     return info->picks && scratch->rules & COST_FUSE_PICKS ? &price_pick_info : info;
 }
 extern const struct op_info price_slice_info, price_masked_info, price_partial_info, price_mark_info;

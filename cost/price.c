@@ -76,16 +76,12 @@ static int64_t enter_window(struct window *window, int64_t bytes)
     return start;
 }
 
-/* What the clock says so far: of a fold, by how much the kernels of its parts move it on. */
-struct tally {
-    int64_t finish_ps, matmul_ps, other_ps, communication_ps;
-};
-
 /* what a makespan is made of */
 struct run {
     struct price_scratch *scratch;
     const struct spmd_local *local;
     bool asynchronous;
+    uint16_t blocking; /* of the backend */
     struct clock clock;
     struct window window;
     struct price_interval *trace; /* NULL, or one a kernel */
@@ -93,27 +89,13 @@ struct run {
      * to which its products have run */
     uint32_t late_count, late_at;
     bool gradients_late;
-    int64_t held_ps;       /* of members that the collective which runs now takes along */
-    struct tally parts[2]; /* of a fold: what its kernels move on */
+    int64_t held_ps; /* of members that the collective which runs now takes along */
 };
 
 /* when everything issued so far is done */
 static int64_t finish(const struct clock *clock)
 {
     return later(clock->compute_ps, clock->link_ps);
-}
-
-static struct tally tally_of(const struct clock *clock)
-{
-    return (struct tally){finish(clock), clock->matmul_ps, clock->other_ps, clock->communication_ps};
-}
-
-static void add_advance(struct tally *sum, struct tally before, struct tally after)
-{
-    sum->finish_ps += after.finish_ps - before.finish_ps;
-    sum->matmul_ps += after.matmul_ps - before.matmul_ps;
-    sum->other_ps += after.other_ps - before.other_ps;
-    sum->communication_ps += after.communication_ps - before.communication_ps;
 }
 
 /* first reader of a gather in the window: what waits for its room may go on */
@@ -131,12 +113,18 @@ static void clear_window(struct window *window)
     window->waiting = 0;
 }
 
+/* is the collective one that nothing runs beside? */
+static inline bool blocks(const struct run *run, const struct spmd_step *step)
+{
+    return !run->asynchronous || (run->blocking >> step->kind & 1);
+}
+
 /* when the collective starts; *times of what it reads become those of its results */
 static int64_t run_collective(struct run *run, const struct spmd_step *step, int64_t ps,
                               struct value_times *times)
 {
     int64_t start = later(times->ready_ps, run->clock.link_ps);
-    if (!run->asynchronous) {
+    if (blocks(run, step)) {
         start = later(start, run->clock.compute_ps);
         run->clock.compute_ps = start + ps;
     } else if (times->of_weights && step->kind == SPMD_ALL_GATHER) {
@@ -181,7 +169,7 @@ static void trace_wait(struct run *run, const struct kernel *kernel, int64_t fro
 }
 
 /* Runs one kernel and says when its results are there. */
-static int64_t time_kernel(struct run *run, uint32_t index)
+static int64_t run_kernel(struct run *run, uint32_t index)
 {
     const struct kernel *kernel = &run->scratch->kernels[index];
     const struct spmd_step *step = &run->local->steps[kernel->step];
@@ -213,23 +201,12 @@ static int64_t time_kernel(struct run *run, uint32_t index)
     }
     if (run->trace)
         run->trace[index] = (struct price_interval){
-            kernel->step, start, start + ps, spmd_step_is_collective(step) && !run->asynchronous ? ps : 0};
+            kernel->step, start, start + ps, spmd_step_is_collective(step) && blocks(run, step) ? ps : 0};
     for (uint32_t result = 0; result < step->result_count; result++) {
         times.late = run->scratch->times[step->results + result].late;
         run->scratch->times[step->results + result] = times;
     }
     return times.path_ps;
-}
-
-static int64_t run_kernel(struct run *run, uint32_t index)
-{
-    uint8_t part = part_of(run->scratch, run->local, &run->local->steps[run->scratch->kernels[index].step]);
-    if (part != 1 && part != 2)
-        return time_kernel(run, index);
-    struct tally before = tally_of(&run->clock);
-    int64_t path_ps = time_kernel(run, index);
-    add_advance(&run->parts[part - 1], before, tally_of(&run->clock));
-    return path_ps;
 }
 
 /* ---------------------------------------------------------------- late kernels */
@@ -364,15 +341,6 @@ static void branch_step(struct branch *stack, uint32_t *depth, uint8_t kind, str
     *depth -= kind == SPMD_BRANCH_END;
 }
 
-/* Two layers at the cut: each that is gone takes what they take on average. */
-static void add_copies(struct tally *all, const struct tally *part, int64_t copies)
-{
-    all->finish_ps += part->finish_ps * copies / 2;
-    all->matmul_ps += part->matmul_ps * copies / 2;
-    all->other_ps += part->other_ps * copies / 2;
-    all->communication_ps += part->communication_ps * copies / 2;
-}
-
 /* The makespan of the kernels in program order; out has its memory already. trace: NULL, or room for one
  * interval a kernel. */
 static void run_kernels(struct price_scratch *scratch, const struct spmd_local *local,
@@ -380,6 +348,7 @@ static void run_kernels(struct price_scratch *scratch, const struct spmd_local *
 {
     struct run run = {
         .scratch = scratch, .local = local, .asynchronous = machine->asynchronous, .trace = trace};
+    run.blocking = machine->backend->blocking;
     run.gradients_late = machine->asynchronous && machine->backend->gradients_late;
     if (run.gradients_late)
         price_late_begin(scratch);
@@ -394,15 +363,10 @@ static void run_kernels(struct price_scratch *scratch, const struct spmd_local *
         if (kind == SPMD_BRANCH || kind == SPMD_BRANCH_NEXT || kind == SPMD_BRANCH_END)
             branch_step(stack, &depth, kind, &run.clock);
     }
-    struct tally all = tally_of(&run.clock);
-    if (scratch->fold) {
-        add_copies(&all, &run.parts[0], scratch->fold->copies);
-        add_copies(&all, &run.parts[1], scratch->fold->copies);
-    }
-    out->step_ps = all.finish_ps;
-    out->matmul_ps = all.matmul_ps;
-    out->compute_ps = all.matmul_ps + all.other_ps;
-    out->communication_ps = all.communication_ps;
+    out->step_ps = finish(&run.clock);
+    out->matmul_ps = run.clock.matmul_ps;
+    out->compute_ps = run.clock.matmul_ps + run.clock.other_ps;
+    out->communication_ps = run.clock.communication_ps;
     out->exposed_ps = out->step_ps - out->compute_ps;
     out->critical_path_ps = longest;
 }
@@ -427,24 +391,53 @@ static struct price_scratch *analyse(const struct spmd_local *local, const struc
                                      struct price_scratch **scratch, struct price *out)
 {
     struct price_scratch *s = find_kernels(local, machine, scratch, out);
-    price_memory(s, local, s->kernels, out);
+    price_memory(s, local, s->kernels, (enum cost_order)local->order, out);
     return s;
 }
 
-/* the larger of two orders' peaks; leaves the scratch as of program order */
-static void price_either_order(struct price_scratch *scratch, const struct spmd_local *local,
-                               struct price *out)
+/* the order that counts so far, and how much */
+struct found {
+    int64_t weight;
+    struct price *out;
+};
+
+/* The peak of one order. What counts is the largest; or, of a compiler that looks for the least, the one
+ * whose
+ * peak without the copies of arguments is (of equals the one tried last). */
+static int64_t try_order(struct price_scratch *scratch, const struct spmd_local *local,
+                         const struct kernel *line, enum cost_order order, struct found *found)
 {
-    price_memory(scratch, local, price_depth_first(scratch, local), out);
-    int64_t depth_first = out->peak_bytes;
-    uint32_t step = out->peak_step;
-    price_memory(scratch, local, scratch->kernels, out);
-    out->program_peak_bytes = out->peak_bytes;
-    out->depth_first_peak_bytes = depth_first;
-    if (depth_first > out->peak_bytes) {
-        out->peak_bytes = depth_first;
-        out->peak_step = step;
+    struct price here = {0};
+    price_memory(scratch, local, line, order, &here);
+    int64_t weight = scratch->least_order ? -scratch->uncopied_peak : here.peak_bytes;
+    if (found->out->peak_order == COST_ORDER_EITHER || weight >= found->weight) {
+        found->weight = weight;
+        found->out->peak_bytes = here.peak_bytes;
+        found->out->peak_step = here.peak_step;
+        found->out->peak_order = (uint8_t)order;
     }
+    return here.peak_bytes;
+}
+
+/* the orders that a compiler tries; leaves the scratch as of program order */
+static void price_orders(struct price_scratch *scratch, const struct spmd_local *local, struct price *out)
+{
+    struct found found = {0, out};
+    out->depth_first_peak_bytes =
+        try_order(scratch, local, price_depth_first(scratch, local), COST_ORDER_DEPTH_FIRST, &found);
+    if (scratch->least_order)
+        out->memory_peak_bytes =
+            try_order(scratch, local, price_by_memory(scratch), COST_ORDER_MEMORY, &found);
+    struct price of_program = *out;
+    price_memory(scratch, local, scratch->kernels, COST_ORDER_PROGRAM, &of_program);
+    of_program.program_peak_bytes = of_program.peak_bytes;
+    if (scratch->least_order || of_program.peak_bytes < out->peak_bytes) {
+        of_program.peak_bytes = out->peak_bytes;
+        of_program.peak_step = out->peak_step;
+    } else {
+        of_program.peak_order = COST_ORDER_PROGRAM;
+    }
+    *out = of_program;
 }
 
 void price_local(const struct spmd_local *local, const struct cost_machine *machine,
@@ -454,20 +447,34 @@ void price_local(const struct spmd_local *local, const struct cost_machine *mach
     s->fold = fold;
     find_kernels(local, machine, scratch, out);
     if (machine->order == COST_ORDER_EITHER)
-        price_either_order(s, local, out);
-    else
-        price_memory(s, local, s->kernels, out);
-    run_kernels(s, local, machine, NULL, out);
+        price_orders(s, local, out);
+    else {
+        price_memory(s, local, s->kernels, (enum cost_order)local->order, out);
+        out->peak_order = COST_ORDER_PROGRAM;
+    }
+    if (fold) {
+        struct price_unfolded *unfolded = price_unfold(s, local, machine);
+        run_kernels(&unfolded->scratch, &unfolded->local, machine, NULL, out);
+    } else {
+        run_kernels(s, local, machine, NULL, out);
+    }
     s->fold = NULL;
+}
+
+const char *price_order_words(uint8_t order)
+{
+    return order == COST_ORDER_MEMORY        ? "by memory"
+           : order == COST_ORDER_DEPTH_FIRST ? "depth first"
+                                             : "in program order";
 }
 
 bool price_reorder_to_peak(struct spmd_local *local, const struct cost_machine *machine, struct price *price)
 {
     struct price_scratch *scratch = NULL;
     struct price there;
-    if (price->depth_first_peak_bytes <= price->program_peak_bytes)
+    if (price->peak_order == COST_ORDER_PROGRAM)
         return false;
-    price_reorder(local, machine, &scratch, COST_ORDER_DEPTH_FIRST);
+    price_reorder(local, machine, &scratch, (enum cost_order)price->peak_order);
     analyse(local, machine, &scratch, &there);
     price->peak_step = there.peak_step;
     price_scratch_destroy(scratch);

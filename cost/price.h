@@ -21,6 +21,9 @@ struct price {
     int64_t peak_bytes;
     /* in each order; 0 when the machine's order names one */
     int64_t program_peak_bytes, depth_first_peak_bytes;
+    /* and by memory, of a backend that takes the order of the least peak; else 0 */
+    int64_t memory_peak_bytes;
+    uint8_t peak_order; /* enum cost_order: the one that peak_bytes is of; never EITHER */
     uint32_t peak_step; /* step in which the larger peak stands, whatever ran before it */
     int64_t argument_bytes, output_bytes, alias_bytes; /* per device */
 };
@@ -30,16 +33,19 @@ struct price_scratch;
 void price_scratch_destroy(struct price_scratch *scratch);
 
 /* Of a program with layers left out (analysis/fold.h): part 1 or 2 of the ops whose layers stand for the
- * copies that are gone, half of them each; FOLD_ELSEWHERE of other layers' ops, 0 of those in no layer. */
+ * copies that are gone (both for memory, the first for time); FOLD_ELSEWHERE of other layers' ops, 0 of those
+ * in no layer. */
+struct fold_places;
 struct price_fold {
     const uint8_t *part, *value_part; /* by op, by value; borrowed */
     int64_t copies;
+    const struct fold_places *places; /* borrowed */
 };
 /* Full pricing of a local program: the time of its steps as they stand; the memory in that order, and of
  * COST_ORDER_EITHER also depth first (schedule.c), for a compiler may choose: an order in the text binds
  * none. *scratch may point to NULL: it is created. Integers throughout: bit for bit the same for equal
  * inputs on every CPU. fold: NULL, or the program is walked from a fold, and what comes out is what the whole
- * would take, as far as its layers are alike; the critical path is the fold's. */
+ * would take, as far as its layers are alike. */
 void price_local(const struct spmd_local *local, const struct cost_machine *machine,
                  struct price_scratch **scratch, const struct price_fold *fold, struct price *out);
 
@@ -50,6 +56,8 @@ void price_reorder(struct spmd_local *local, const struct cost_machine *machine,
 /* Puts the steps in the order in which *price has its peak, and peak_step where it stands then: for
  * price_timeline and price_live_at, which take steps as they stand. true: that was depth first. */
 bool price_reorder_to_peak(struct spmd_local *local, const struct cost_machine *machine, struct price *price);
+/* "in program order", "depth first", "by memory": for people */
+const char *price_order_words(uint8_t order);
 
 /* Time of one step (compute or collective), once (not x trips); algorithm (may be NULL) names the
  * collective's. */

@@ -56,14 +56,19 @@ struct emit {
     int64_t channel;                       /* last channel handle given */
     struct annotate *annotate;             /* of the annotated output */
     const struct constrained *constrained; /* of spmd_emit_constrained; NULL */
+    const struct spmd_form *forms;         /* .. of every value; NULL */
     uint32_t op;                           /* program op whose position new ops carry */
+    /* program value that is being moved or constrained, whose loc() new ops carry instead; IR_NONE: none */
+    uint32_t moved;
 };
 
 /* ---------------------------------------------------------------- ops.c: small ops */
 enum error_code emit_reject(const struct emit *e, struct error *error, const char *format, ...)
     __attribute__((format(printf, 3, 4))); /* ERROR_UNSUPPORTED_MODULE at e->op */
 uint32_t emit_type(struct emit *e, enum ir_element element, uint32_t rank, const int64_t *dims);
-/* builds an op at e->op's position; returns its index */
+/* where new ops come from: e->op, or e->moved */
+struct ir_position emit_position(struct emit *e);
+/* builds an op at emit_position; returns its index */
 uint32_t emit_op(struct emit *e, const char *name, const uint32_t *operands, uint32_t operand_count,
                  const uint32_t *types, uint32_t type_count, const struct ir_attr *attrs,
                  uint32_t attr_count);
@@ -197,6 +202,8 @@ size_t annotate_region_open(struct emit *e); /* constraints made in a region do 
 void annotate_region_close(struct emit *e, size_t mark);
 
 /* ---------------------------------------------------------------- constrained.c: constraints of a user's */
+/* the form of each of an op's results as an attribute; false: nothing to say */
+bool constrained_forms(struct emit *e, uint32_t op, struct ir_attr *out);
 struct constrained *constrained_create(const struct emit *e, const struct propagate_constraint *list,
                                        uint32_t count);
 void constrained_destroy(struct constrained *constrained); /* NULL is fine */

@@ -6,10 +6,14 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
+import time
+import types
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 KEPT = ROOT / "tests/house/referee"
-sys.path.insert(0, str(ROOT / "clients/python/src"))
+sys.path[:0] = [str(ROOT / "clients/python/src"), str(ROOT / "bench")]
+import referee_log  # noqa: E402
 from toast_referee import compare, compilers, devices, libtpu, modules, schedule  # noqa: E402
 
 
@@ -64,6 +68,24 @@ allocation 5: size 256, page 0, thread-local:
     assert libtpu.assignment(text) == {"arguments": 4608, "outputs": 5120, "alias": 4096, "temporaries": 8192}
 
 
+def test_libtpu_is_ended():
+    """a compile is ended when the module is there too, which may come after the assignment, and not before"""
+    program = """if True:
+        import pathlib, sys, time
+        folder = pathlib.Path(sys.argv[1]) / "dump"
+        folder.mkdir()
+        write = lambda name, text: (folder / ("module_0000.m." + name)).write_text(text)
+        write("after_optimizations-buffer-assignment.txt", "BufferAssignment:")
+        write("after_optimizations-memory-usage-report.txt", "report")
+        time.sleep(2)
+        write("after_optimizations.txt", "HloModule m")
+        time.sleep(300)"""
+    with tempfile.TemporaryDirectory() as folder:
+        start = time.monotonic()
+        assert libtpu.run([sys.executable, "-c", program, folder], None, subprocess.DEVNULL, pathlib.Path(folder))
+        assert libtpu.module(pathlib.Path(folder)) == "HloModule m" and time.monotonic() - start < 200
+
+
 def row(name, ours, theirs, peak=1.0, fits=True):
     """a plan whose step is `ours` by the price and `theirs` by the compiler, in milliseconds"""
     price = {"step_ps": ours * 1e9, "compute_ps": ours * 1e9, "matmul_ps": ours * 5e8, "communication_ps": 0, "exposed_ps": 0,
@@ -83,6 +105,32 @@ def test_compare():
     assert close(compare.ratios(rows, "matmul")[0], 5 / 4.8) and compare.ratios(rows, "exposed") == []
     assert compare.ratios(rows, "peak") == [1.0, 1.0, 1.5] and compare.misjudged(rows, 1.2e9) == ["third"]
     assert [entry["plan"] for entry in compare.ranked(rows, 2e9)] == ["second", "third", "first"]
+
+
+def logged(model, plan, **more):
+    return {"target": "h100", "mesh": "data=8", "model": model, "plan": plan, "module": f"{model} {plan}", "compiler": {"peak": 1}} | more
+
+
+def test_log():
+    """rows survive in the repository's file, packed to the same bytes each time; the folder's own win; other cases stay"""
+    case = types.SimpleNamespace(target="h100", mesh="data=8", model="a")
+    made = referee_log.shortened('{"hash": "x", "decisions": [1], "arguments": [2], "results": [], "constraints": []}')
+    assert made == {"hash": "x", "decisions": [1]}, made
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        log = referee_log.Log(folder / "own.jsonl", folder / "kept")
+        log.add(logged("a", "gone"))
+        log.keep("gpu", [logged("b", "batch:data")], set())
+        log.keep("gpu", [logged("a", "search", made=made), logged("a", "batch:data")], {("a", "data=8", "h100")})
+        packed = (folder / "kept/gpu.jsonl.gz").read_bytes()
+        log.keep("gpu", [logged("a", "batch:data"), logged("a", "search", made=made)], {("a", "data=8", "h100")})
+        assert (folder / "kept/gpu.jsonl.gz").read_bytes() == packed
+        fresh = referee_log.Log(folder / "nowhere.jsonl", folder / "kept")
+        assert sorted(fresh.rows) == [("h100", "data=8", name) for name in ("a batch:data", "a search", "b batch:data")], fresh.rows
+        assert fresh.get(case, "a search") == {"peak": 1} and fresh.get(case, "a gone") is None
+        assert [row["made"] for row in fresh.found(case)] == [made]
+        fresh.add(logged("a", "search", compiler={"peak": 2}))
+        assert referee_log.Log(folder / "nowhere.jsonl", folder / "kept").get(case, "a search") == {"peak": 2}
 
 
 def test_devices():
@@ -107,6 +155,6 @@ def test_programs_answer():
     assert lacking.returncode == 2 and "--module" in lacking.stderr, lacking
 
 
-for check in (test_schedule, test_module, test_libtpu, test_shapes_and_groups, test_compare, test_devices, test_programs_answer):
+for check in (test_schedule, test_module, test_libtpu, test_libtpu_is_ended, test_shapes_and_groups, test_compare, test_log, test_devices, test_programs_answer):
     check()
     print(check.__name__)

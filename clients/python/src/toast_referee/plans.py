@@ -22,6 +22,7 @@ class Plan:
     mesh: str            # outermost axis first: data=4,model=4
     manual: pathlib.Path
     price: dict          # step_ps, compute_ps, matmul_ps, communication_ps, exposed_ps, peak_bytes, fits, memory_limit_bytes ..
+    made: dict | None = None   # its plan.json, where something of it must be kept
 
 
 def run_toast(toast, *arguments):
