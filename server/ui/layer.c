@@ -1,13 +1,14 @@
-/* Of an ended job's page: one representative layer as a picture. Its parameters as tiles, cut as plan.json says, the device's
- * own tile filled; below, the step's collectives of report.json as arrows, as wide as the bytes that they move.
+/* Of an ended job's page: one representative layer as a picture. Its parameters as tiles, cut as plan.json
+ * says, the device's own tile filled; below, the step's collectives of report.json as arrows, wider where
+ * more bytes move.
  *
- *   params/layer_00/wq       a tensor of two dimensions or more is drawn by the two that are cut most, else by its last
- *   +--+--+                  two; one dimension is a row. More than MOST_CUTS pieces are drawn as so many.
- *   |##|  |
- *   +--+--+
+ *   params/layer_00/wq
+ *   +--+--+                  drawn by the last dimension and the one before it (or an earlier one that is
+ *   |##|  |                  cut more); one dimension is a row. More than MOST_CUTS pieces are drawn as so
+ *   +--+--+                  many.
  *   64 x 128/model
  *
- * The layer is the one whose number comes first among the argument names that a number tells apart most often. */
+ * The layer is the first of those that most parameters' names tell apart by a number. */
 #include "server/ui/ui.h"
 
 #include <ctype.h>
@@ -34,7 +35,8 @@ struct layer {
     char name[80]; /* of the layer: up to its number; "" where there are no layers */
 };
 
-/* "params/layer_00/wq" -> length of "params/layer_00" and of "params/layer_"; 0: no number before the last part */
+/* "params/layer_00/wq" -> length of "params/layer_00" and of "params/layer_"; 0: no number before the last
+ * part */
 static size_t numbered(const char *name, size_t *stem)
 {
     for (size_t i = 0; name[i]; i++) {
@@ -161,7 +163,8 @@ static void write_short(struct text *svg, const char *class, double x, double y,
 static void draw_tensor(struct text *svg, const struct layer *layer, size_t index, const struct look *mesh)
 {
     const struct look *tensor = layer->tensors[index];
-    double x = (double)(index % COLUMNS) * CELL_WIDE + 2, y = (double)(index / COLUMNS) * CELL_HIGH;
+    size_t row_at = index / COLUMNS * CELL_HIGH;
+    double x = (double)(index % COLUMNS) * CELL_WIDE + 2, y = (double)row_at;
     const char *name = look_text(look_get(tensor, "name"));
     long long rows, columns;
     char shape[160];
@@ -286,7 +289,8 @@ static void draw(struct text *text, const struct layer *layer, const struct look
     struct text svg = {0};
     char note[320];
     size_t shown = count < ARROWS ? count : ARROWS;
-    double below = (double)((layer->count + COLUMNS - 1) / COLUMNS) * CELL_HIGH;
+    size_t tiles_high = (layer->count + COLUMNS - 1) / COLUMNS * CELL_HIGH;
+    double below = (double)tiles_high;
     html_add(
         &svg,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"picture\" viewBox=\"0 0 %d %.0f\" role=\"img\" "

@@ -1,5 +1,6 @@
-/* Of an ended job's page: every plan that report.json has a step time and a peak of, as a point. The experts' plans, the
- * alternatives, the other sides of conflicts and the best tries for dimensions that stayed whole. See ui.h. */
+/* Of an ended job's page: every plan that report.json has a step time and a peak of, as a point: this plan,
+ * the experts', alternatives, the other sides of conflicts, the best tries for dimensions that stayed whole.
+ * See ui.h. */
 #include "server/ui/ui.h"
 
 enum { SEEN_MAX = 400, NAME_SIZE = 96 };
