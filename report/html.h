@@ -46,6 +46,11 @@ struct html_rule { /* a level across the plot */
     uint8_t color;
     bool strong;
 };
+struct html_point {
+    double x, y;
+    uint8_t color;
+    const char *name; /* shown beside it where there is room; always for those who point at it */
+};
 struct html_plot {
     const char *title; /* for those who do not see it */
     const char *x_name;
@@ -55,6 +60,8 @@ struct html_plot {
     uint32_t line_count;
     const struct html_rule *rules;
     uint32_t rule_count;
+    const struct html_point *points; /* the first ones get their labels first */
+    uint32_t point_count;
     double mark_x, mark_y; /* a dot, when mark is set; its label */
     const char *mark;
 };

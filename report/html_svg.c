@@ -13,7 +13,8 @@ enum {
     BOTTOM = 40,  /* room for labels and name of the x axis */
     HEIGHT = 260, /* of a plot */
     ROW = 36,     /* of a bar: its line of text and the bar */
-    KEY = 20      /* of a line of the legend */
+    KEY = 20,     /* of a line of the legend */
+    LETTERS = 14  /* between two lines of labels */
 };
 
 static void begin(struct text *text, const char *title, int height)
@@ -82,7 +83,11 @@ static void draw_axes(struct text *text, const struct frame *frame)
             continue;
         html_plot->x_format(x, label);
         html_add(text, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"%s\">%s</text>", place_x(frame, x),
-                 HEIGHT - BOTTOM + 16, place_x(frame, x) > HTML_WIDTH - 40 ? "end" : "middle", label);
+                 HEIGHT - BOTTOM + 16,
+                 place_x(frame, x) > HTML_WIDTH - 40 ? "end"
+                 : place_x(frame, x) < LEFT + 20     ? "start" /* not under the lowest label of the y axis */
+                                                     : "middle",
+                 label);
     }
     html_add(text, "<line class=\"axis\" x1=\"%d\" x2=\"%d\" y1=\"%d\" y2=\"%d\"/>", LEFT, HTML_WIDTH - RIGHT,
              HEIGHT - BOTTOM, HEIGHT - BOTTOM);
@@ -103,6 +108,71 @@ static void draw_path(struct text *text, const struct frame *frame, const struct
     if (area)
         html_add(text, "V%d H%.1f Z", HEIGHT - BOTTOM, place_x(frame, html_line->x[0]));
     text_add(text, "\"/>");
+}
+
+/* where labels stand already */
+struct labels {
+    struct label {
+        double left, right, y;
+    } at[24];
+    uint32_t count;
+};
+
+static bool overlaps(const struct labels *labels, double left, double right, double y)
+{
+    for (uint32_t i = 0; i < labels->count; i++)
+        if (left < labels->at[i].right && right > labels->at[i].left && y < labels->at[i].y + LETTERS &&
+            y > labels->at[i].y - LETTERS)
+            return true;
+    return false;
+}
+
+static bool covers_point(const struct frame *frame, uint32_t own, double left, double right, double y)
+{
+    for (uint32_t i = 0; i < frame->html_plot->point_count; i++) {
+        double px = place_x(frame, frame->html_plot->points[i].x),
+               py = place_y(frame, frame->html_plot->points[i].y);
+        if (i != own && px > left - 4 && px < right + 4 && py > y - LETTERS && py < y + 6)
+            return true;
+    }
+    return false;
+}
+
+/* beside its point where that is free of other labels and points, and inside; else the name stays in the
+ * title. The first
+ * point's label may cover points: it is what the picture is about. */
+static void label_point(struct text *text, const struct frame *frame, struct labels *labels, uint32_t index)
+{
+    const struct html_point *point = &frame->html_plot->points[index];
+    double wide = 6.8 * (double)strlen(point->name), x = place_x(frame, point->x),
+           y = place_y(frame, point->y);
+    for (int side = 0; side < 4 && labels->count < sizeof labels->at / sizeof *labels->at; side++) {
+        double left = side % 2 ? x - 8 - wide : x + 8, base = side < 2 ? y + 4 : y + 18;
+        if (left < LEFT || left + wide > HTML_WIDTH - RIGHT || base > HEIGHT - BOTTOM ||
+            overlaps(labels, left, left + wide, base) ||
+            (index && covers_point(frame, index, left, left + wide, base)))
+            continue;
+        labels->at[labels->count++] = (struct label){left, left + wide, base};
+        html_add(text, "<text class=\"halo%s\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">%s</text>",
+                 index ? "" : " strong", side % 2 ? x - 8 : x + 8, base, side % 2 ? "end" : "start",
+                 point->name);
+        return;
+    }
+}
+
+/* the first point on top */
+static void draw_points(struct text *text, const struct frame *frame)
+{
+    const struct html_plot *plot = frame->html_plot;
+    struct labels labels = {.count = 0};
+    for (uint32_t k = 0; k < plot->point_count; k++) {
+        const struct html_point *point = &plot->points[plot->point_count - 1 - k];
+        html_add(text, "<circle class=\"c%d\" cx=\"%.1f\" cy=\"%.1f\" r=\"%d\"><title>%s</title></circle>",
+                 point->color, place_x(frame, point->x), place_y(frame, point->y),
+                 k + 1 < plot->point_count ? 4 : 6, point->name);
+    }
+    for (uint32_t i = 0; i < plot->point_count; i++)
+        label_point(text, frame, &labels, i);
 }
 
 void html_plot(struct text *text, const struct html_plot *plot)
@@ -131,6 +201,7 @@ void html_plot(struct text *text, const struct html_plot *plot)
         html_add(text, "<text class=\"halo\" x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>",
                  HTML_WIDTH - RIGHT - 4, name, html_rule->name);
     }
+    draw_points(text, &frame);
     if (plot->mark) {
         double x = place_x(&frame, plot->mark_x), y = place_y(&frame, plot->mark_y);
         bool right = x > HTML_WIDTH * 0.6;

@@ -86,19 +86,20 @@ static void format_share(double value, char out[32])
     snprintf(out, 32, "%.0f %%", 100 * value);
 }
 
-void report_lanes_picture(const double *compute, const double *communication, uint32_t count, double span_ps,
-                          struct text *svg)
+void report_lanes_picture(const double *compute, const double *communication, uint32_t count, double from_ps,
+                          double span_ps, struct text *svg)
 {
     double *x = mem_zalloc((size_t)count + 1, sizeof *x);
     for (uint32_t i = 0; i < count; i++)
-        x[i] = span_ps * i / count;
+        x[i] = from_ps + span_ps * i / count;
     const struct html_line lines[] = {{"compute", x, compute, count, 0, true, true},
                                       {"communication", x, communication, count, 1, true, false}};
     struct html_plot plot = {.title = "How busy computation and communication of one device are over a step",
                              .x_name = "time of a step",
                              .x_format = html_format_time,
                              .y_format = format_share,
-                             .x_high = span_ps > 0 ? span_ps : 1,
+                             .x_low = from_ps,
+                             .x_high = from_ps + (span_ps > 0 ? span_ps : 1),
                              .y_high = 1.05,
                              .lines = lines,
                              .line_count = 2};

@@ -42,7 +42,7 @@ void report_html_lanes(const struct report *report, struct text *text)
         compute[i] = lanes->compute[i] / 1000.0;
         communication[i] = lanes->communication[i] / 1000.0;
     }
-    report_lanes_picture(compute, communication, lanes->count, (double)lanes->span_ps, &svg);
+    report_lanes_picture(compute, communication, lanes->count, 0, (double)lanes->span_ps, &svg);
     report_time(report->price.communication_ps - report->price.exposed_ps, hidden);
     snprintf(note, sizeof note,
              "Share of each span in which one device computes (filled) and communicates (line); %s of it is "

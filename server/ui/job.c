@@ -154,11 +154,13 @@ void handle_ui_job(struct exchange *exchange)
     write_actions(&page, &j);
     text_add(&page.text, "<div class=\"columns\"><div class=\"column\">");
     ui_job_search(&page, &j);
+    ui_job_layer(&page, &j);
     ui_job_lanes(&page, &j);
     ui_job_artifacts(&page, &j);
     text_add(&page.text, "</div><div class=\"column\">");
     ui_job_tasks(&page, &j);
     ui_job_memory(&page, &j);
+    ui_job_scatter(&page, &j);
     ui_job_events(&page, &j);
     text_add(&page.text, "</div>");
     ui_job_gantt(&page, &j);

@@ -17,8 +17,46 @@ static size_t read_lane(const struct look *list, double *out)
     return count;
 }
 
+/* what part of the step is looked at: 1 / 2^level of it, the index-th; "?zoom=level.index" */
+struct zoom {
+    unsigned level, index;
+};
+enum { ZOOM_MOST = 4 };
+
+static struct zoom zoom_of(const struct exchange *exchange)
+{
+    char value[16] = "";
+    struct zoom zoom = {0, 0};
+    request_query(exchange, "zoom", value, sizeof value);
+    if (sscanf(value, "%1u.%2u", &zoom.level, &zoom.index) != 2 || zoom.level > ZOOM_MOST ||
+        zoom.index >= 1u << zoom.level)
+        zoom = (struct zoom){0, 0};
+    return zoom;
+}
+
+static void zoom_link(struct text *text, const struct ui_job *j, bool there, unsigned level, unsigned index,
+                      const char *word)
+{
+    if (there)
+        html_add(text, "<a class=\"button\" href=\"/ui/jobs/%s?zoom=%u.%u#lanes\">%s</a>", j->id, level,
+                 index, word);
+}
+
+/* plain links, so that they work without script and stay while the page refreshes itself */
+static void write_zoom(struct text *text, const struct ui_job *j, struct zoom zoom)
+{
+    bool in = zoom.level < ZOOM_MOST;
+    text_add(text, "<div class=\"actions\" role=\"group\" aria-label=\"Zoom of the timeline\">");
+    zoom_link(text, j, in, zoom.level + 1, zoom.index * 2, "First half");
+    zoom_link(text, j, in, zoom.level + 1, zoom.index * 2 + 1, "Second half");
+    zoom_link(text, j, zoom.index > 0, zoom.level, zoom.index - 1, "Earlier");
+    zoom_link(text, j, zoom.index + 1 < 1u << zoom.level, zoom.level, zoom.index + 1, "Later");
+    zoom_link(text, j, zoom.level > 0, 0, 0, "All");
+    text_add(text, "</div>");
+}
+
 static void write_lane_numbers(struct text *text, const double *compute, const double *communication,
-                               size_t count, double span_ps)
+                               size_t count, double from_ps, double span_ps)
 {
     char from[32];
     size_t rows = count < ROWS ? count : ROWS;
@@ -32,7 +70,7 @@ static void write_lane_numbers(struct text *text, const double *compute, const d
             sums[0] += compute[i];
             sums[1] += communication[i];
         }
-        html_format_time(span_ps * (double)low / (double)count, from);
+        html_format_time(from_ps + span_ps * (double)low / (double)count, from);
         html_add(text,
                  "<tr><td class=\"num\">%s</td><td class=\"num\">%.0f %%</td><td class=\"num\">%.0f "
                  "%%</td></tr>",
@@ -60,9 +98,13 @@ void ui_job_lanes(struct ui_page *page, const struct ui_job *j)
                  "communication "
                  "are hidden.",
                  hidden, all);
-        report_lanes_picture(compute, communication, (uint32_t)count, span, &svg);
+        struct zoom zoom = zoom_of(page->exchange);
+        size_t shown = count >> zoom.level, first = shown * zoom.index;
+        double part = span * (double)shown / (double)count, from = span * (double)first / (double)count;
+        report_lanes_picture(compute + first, communication + first, (uint32_t)shown, from, part, &svg);
         html_figure(text, "lanes", "Compute and communication of one device", note, &svg);
-        write_lane_numbers(text, compute, communication, count, span);
+        write_zoom(text, j, zoom);
+        write_lane_numbers(text, compute + first, communication + first, shown, from, part);
         html_add(text,
                  "<p><a href=\"/v1/jobs/%s/artifacts/trace.json\">trace.json</a> <span class=\"muted\">every "
                  "kernel, for chrome://tracing or Perfetto</span></p>",

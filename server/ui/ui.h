@@ -81,6 +81,11 @@ void ui_job_artifacts(struct ui_page *page, const struct ui_job *j);
 void ui_job_lanes(struct ui_page *page, const struct ui_job *j);
 void ui_job_memory(struct ui_page *page, const struct ui_job *j);
 
+/* ---- layer.c, scatter.c: one layer as tiles and arrows; every plan that was priced; nothing before there
+ * is a report ---- */
+void ui_job_layer(struct ui_page *page, const struct ui_job *j);
+void ui_job_scatter(struct ui_page *page, const struct ui_job *j);
+
 /* ---- gantt.c: which worker did which task when ---- */
 void ui_job_gantt(struct ui_page *page, const struct ui_job *j);
 

@@ -46,7 +46,7 @@ class Shared:
         for job in (self.done, self.other, self.evil, self.tight):
             assert self.service.wait(job, 90)["state"] == "succeeded"
         assert self.service.wait(self.bad)["state"] == "failed"
-        self.pages = {"overview": "/ui", "jobs": "/ui/jobs", "job": f"/ui/jobs/{self.done}", "failed": f"/ui/jobs/{self.bad}",
+        self.pages = {"overview": "/ui", "jobs": "/ui/jobs", "job": f"/ui/jobs/{self.done}", "pictures": f"/ui/jobs/{self.tight}", "failed": f"/ui/jobs/{self.bad}",
                       "workers": "/ui/workers", "compare": f"/ui/compare?jobs={self.done},{self.other}",
                       "new": f"/ui/new?from={self.done}", "what-if": f"/ui/what-if?job={self.tight}", "login": "/ui/login",
                       "report": f"/v1/jobs/{self.done}/artifacts/report.html"}
@@ -196,6 +196,51 @@ def test_pages_load():
     assert "data=4 × model=2" in b.text() and "data=8" in b.text() and "Step time" in b.text()
     b.go(f"{shared.base}/ui/jobs/{shared.bad}")
     assert "invalid_module" in b.text(".notice") and "line" in b.text(".notice"), b.text(".notice")
+
+
+# pairs of a picture's texts whose boxes share more than a unit
+COLLISIONS = """return [...document.querySelectorAll('#layer svg, #scatter svg, #lanes svg')].flatMap(svg => {
+  const texts = [...svg.querySelectorAll('text')].map(text => [text.textContent, text.getBBox()]);
+  return texts.flatMap(([a, p], i) => texts.slice(i + 1).filter(([, q]) => p.x + 1 < q.x + q.width && q.x + 1 < p.x + p.width &&
+    p.y + 1 < q.y + q.height && q.y + 1 < p.y + p.height).map(([b]) => a + ' | ' + b)); })"""
+
+
+def test_pictures_of_a_plan():
+    """a layer as tiles and arrows, all plans seen, the timeline's parts: what they show is what the artifacts say; no label on another"""
+    b, s = shared.browser, shared.service
+    b.go(f"{shared.base}/ui/jobs/{shared.tight}")
+    report = s.json("GET", f"/v1/jobs/{shared.tight}/artifacts/report.json")[1]
+    plan = s.json("GET", f"/v1/jobs/{shared.tight}/plan")[1]
+    layer = [a for a in plan["arguments"] if a["role"] == "parameter" and a["name"].startswith("params/layer_00/")]
+    sizes = {axis["name"]: axis["size"] for axis in plan["mesh"]["axes"]}
+    tiles = b.run("return [...document.querySelectorAll('#layer rect.c0 > title')].map(t => [t.textContent, "
+                  "t.parentNode.width.baseVal.value * t.parentNode.height.baseVal.value, "
+                  "t.parentNode.previousSibling.width.baseVal.value * t.parentNode.previousSibling.height.baseVal.value])")
+    assert len(tiles) == len(layer) > 5, tiles
+    for argument, (title, own, whole) in zip(layer, tiles, strict=True):
+        cut = 1
+        for axis in sum(argument["dims"], []):
+            cut *= sizes[axis]
+        assert title.startswith(argument["name"] + ":") and abs(whole / own - cut) < 0.1, (argument, own, whole)
+    kinds = {(c["kind"], tuple(c["axes"])) for c in report["collectives"]}
+    assert b.run("return document.querySelectorAll('#layer path.link').length") == min(len(kinds), 8)
+    points = b.run("return [...document.querySelectorAll('#scatter circle > title')].map(t => t.textContent)")
+    priced = [row for row in report["whole"] if row["best_try"]] + [row for row in report["conflicts"] if "other_side" in row]
+    assert len(points) == 1 + len(report["baselines"]) + len(priced), (len(points), len(priced))
+    labels = b.run("return [...document.querySelectorAll('#scatter svg text')].map(t => t.textContent)")
+    assert "this plan" in labels and {row["name"] for row in report["baselines"]} <= set(points)
+    assert b.run(COLLISIONS) == []
+    whole = b.run("return document.querySelector('#lanes path.area').getAttribute('d')")
+    b.click("#lanes .actions a:nth-child(2)")
+    assert b.run("return location.search") == "?zoom=1.1" and "Earlier" in b.text("#lanes .actions")
+    assert b.run("return document.querySelector('#lanes path.area').getAttribute('d')") != whole and b.run(COLLISIONS) == []
+    b.go(f"{shared.base}/ui/jobs/{shared.tight}?zoom=9.9")
+    assert b.run("return document.querySelector('#lanes path.area').getAttribute('d')") == whole, "nonsense shows all"
+    b.look(390, False)
+    b.run("document.querySelectorAll('#layer details, #scatter details').forEach(d => d.open = true)")
+    assert all(argument["name"] in b.text("#layer table") for argument in layer) and "this plan" in b.text("#scatter table")
+    b.look(1280, False)
+    assert not b.errors()
 
 
 def test_hostile_text():
@@ -391,7 +436,7 @@ def test_sessions():
 if __name__ == "__main__":
     shared = Shared()
     try:
-        harness.main([test_headers, test_forms, test_pages_load, test_hostile_text, test_live, test_without_script, test_keyboard,
+        harness.main([test_headers, test_forms, test_pages_load, test_pictures_of_a_plan, test_hostile_text, test_live, test_without_script, test_keyboard,
                       test_looks, test_sessions])
     finally:
         shared.close()
