@@ -28,7 +28,10 @@ enum cost_fusion_rule {
     COST_FUSE_PADDED = 512,    /* x - max(x) along a row that pads badly to a power of two is stored */
     COST_FUSE_PRODUCTS = 1024, /* what a product or convolution reads may be computed in its kernel */
     COST_FUSE_PICKS = 2048,    /* a scatter of one element a row compares each element's place */
-    COST_FUSE_SCORES = 4096    /* exponentials of masked float32 scores along a short row are stored */
+    COST_FUSE_SCORES = 4096,   /* exponentials of masked float32 scores along a short row are stored */
+    COST_FUSE_STRIDED = 8192,  /* elements that are read far apart take a transaction of the memory each */
+    COST_FUSE_WORK = 16384,    /* a kernel takes the longer of its bytes and its arithmetic */
+    COST_FUSE_NORMS = 32768    /* a normalised row is stored before a gathered gain, too */
 };
 
 /* Bandwidth of one collective inside a host as a share of a device's link peak, and its fixed time, by the
