@@ -33,12 +33,12 @@ static const struct plan_pin *pin_of(const struct plan_pin *pins, uint32_t count
 }
 
 /* no sharding satisfies both */
-static bool contradict(const struct plan_pin *pin, const struct plan_pin *plan_pin)
+static bool contradict(const struct plan_pin *one, const struct plan_pin *other)
 {
-    for (uint32_t dim = 0; dim < pin->rank && dim < plan_pin->rank; dim++) {
-        uint32_t ca = pin->dims[dim].count, cb = plan_pin->dims[dim].count;
-        if (memcmp(pin->dims[dim].axes, plan_pin->dims[dim].axes, ca < cb ? ca : cb) != 0 ||
-            (ca < cb && !pin->dims[dim].open) || (cb < ca && !plan_pin->dims[dim].open))
+    for (uint32_t dim = 0; dim < one->rank && dim < other->rank; dim++) {
+        uint32_t ca = one->dims[dim].count, cb = other->dims[dim].count;
+        if (memcmp(one->dims[dim].axes, other->dims[dim].axes, ca < cb ? ca : cb) != 0 ||
+            (ca < cb && !one->dims[dim].open) || (cb < ca && !other->dims[dim].open))
             return true;
     }
     return false;

@@ -263,6 +263,18 @@ static void join_boxes(struct work *work, uint32_t *parent, uint8_t *parity, uin
     }
 }
 
+static void keep_boxes(struct work *work)
+{
+    struct nda *n = work->n;
+    n->box_list = arena_alloc(n->arena, sizeof *n->box_list * (work->boxes.count + 1));
+    n->box_count = (uint32_t)work->boxes.count;
+    for (uint32_t i = 0; i < n->box_count; i++) {
+        const struct box *box = &work->boxes.at[i];
+        n->box_list[i] =
+            (struct nda_box){.n = box->n, .o = box->o, .l = box->l, .r = box->r, .crossed = box->crossed};
+    }
+}
+
 static void number_sets(struct work *work, uint32_t *parent, uint8_t *parity, const uint8_t *inconsistent)
 {
     struct nda *n = work->n;
@@ -300,6 +312,7 @@ void stage_conflicts(struct nda *n)
     inconsistent = mem_zalloc(work.conflicts.count + 1, 1);
     join_boxes(&work, parent, parity, inconsistent);
     number_sets(&work, parent, parity, inconsistent);
+    keep_boxes(&work);
     free(parent);
     free(parity);
     free(inconsistent);

@@ -252,6 +252,53 @@ static void start_view(struct fold *fold, const struct nda *n)
     fold->arguments = mem_zalloc((size_t)n->argument_count + 1, sizeof *fold->arguments);
 }
 
+/* the op stands where the op of the body around it does, and is of its part of the fold */
+static void place_op(struct cut *cut, uint32_t op, uint32_t body_op, uint32_t position)
+{
+    const struct ir_program *program = cut->map.nda->program;
+    struct fold_places *places = &cut->fold->places;
+    places->layer[op] = cut->layer[body_op];
+    places->position[op] = position;
+    cut->fold->part[op] = cut->fold->part[body_op];
+    for (uint32_t region = 0; region < program->ops[op].region_count; region++) {
+        uint32_t block = ir_region_block(program, op, region);
+        for (uint32_t i = 0; block != IR_NONE && i < program->blocks[block].op_count; i++)
+            place_op(cut, program->block_ops[program->blocks[block].ops + i], body_op, position);
+    }
+}
+
+static void find_places(struct cut *cut)
+{
+    const struct ir_program *program = cut->map.nda->program;
+    const struct ir_block *body = &program->blocks[cut->map.nda->block];
+    struct fold_places *places = &cut->fold->places;
+    size_t nodes = (size_t)cut->map.node_count + 1, ops = (size_t)program->op_count + 1;
+    *places = (struct fold_places){.op_count = cut->map.op_count,
+                                   .block = cut->map.nda->block,
+                                   .layer = mem_alloc(nodes * sizeof *places->layer),
+                                   .next = mem_alloc(nodes * sizeof *places->next),
+                                   .before = mem_alloc(nodes * sizeof *places->before),
+                                   .position = mem_zalloc(ops, sizeof *places->position),
+                                   .at = mem_alloc(((size_t)body->op_count + 1) * sizeof *places->at),
+                                   .positions = body->op_count,
+                                   .from = cut->from,
+                                   .until = cut->until};
+    memcpy(places->layer, cut->layer, cut->map.node_count * sizeof *places->layer);
+    memcpy(places->next, cut->map.next, cut->map.node_count * sizeof *places->next);
+    memcpy(places->before, cut->map.before, cut->map.node_count * sizeof *places->before);
+    places->results = cut->map.nda->result_count;
+    places->result = mem_alloc(((size_t)program->value_count + 1) * sizeof *places->result);
+    for (uint32_t value = 0; value < program->value_count; value++)
+        places->result[value] = NDA_NONE;
+    uint32_t back = ir_block_terminator(program, cut->map.nda->block);
+    for (uint32_t i = places->results; i-- > 0;)
+        places->result[ir_operand(program, back, i)] = i;
+    for (uint32_t i = 0; i < body->op_count; i++) {
+        places->at[i] = program->block_ops[body->ops + i];
+        place_op(cut, places->at[i], places->at[i], i);
+    }
+}
+
 struct fold *fold_create(const struct nda *n, uint32_t kept)
 {
     struct cut cut = {0};
@@ -268,6 +315,7 @@ struct fold *fold_create(const struct nda *n, uint32_t kept)
         fold->copies = cut.map.layers - kept;
         start_view(fold, n);
         mark_parts(&cut);
+        find_places(&cut);
         if (!keep_live(&cut) || !pair_all(&cut) || !pair_results(&cut)) {
             fold_destroy(fold);
             fold = NULL;
@@ -288,6 +336,12 @@ void fold_destroy(struct fold *fold)
     free(fold->blocks);
     free(fold->part);
     free(fold->value_part);
+    free(fold->places.layer);
+    free(fold->places.next);
+    free(fold->places.before);
+    free(fold->places.position);
+    free(fold->places.at);
+    free(fold->places.result);
     free(fold->spaces);
     free(fold->arguments);
     free(fold);

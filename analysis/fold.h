@@ -25,6 +25,21 @@ struct fold_pair { /* spaces or arguments: one that is gone, and the one that st
     uint32_t gone, kept;
 };
 
+enum { FOLD_NO_LAYER = -1000000 };
+/* Where every node of the whole program stands. A node is an op (its number) or an argument of @main (its
+ * number behind those of the ops); an op in a region stands where the op of the body around it does. */
+struct fold_places {
+    uint32_t op_count, block; /* of the program; the body */
+    int32_t *layer;           /* by node: 0 .. layers - 1, or FOLD_NO_LAYER */
+    uint32_t *next, *before;  /* by node: its like in the next layer, in the one before; NDA_NONE */
+    uint32_t *position;       /* by op: in the body */
+    uint32_t *at;             /* by position: the op */
+    uint32_t positions;
+    uint32_t *result; /* by value: the first result of the function that it is; NDA_NONE */
+    uint32_t results;
+    int32_t from, until; /* layers [from, until) are gone */
+};
+
 struct fold {
     struct nda nda; /* the view: of `program`; all else borrowed from the analysis it was made of */
     struct ir_program program; /* its arrays are borrowed, but the three below */
@@ -33,11 +48,29 @@ struct fold {
     uint32_t layers, kept, copies; /* copies: layers that are gone */
     uint8_t *part;       /* by op: 1 or 2 in the layers at the cut, FOLD_ELSEWHERE in others, 0 in none */
     uint8_t *value_part; /* by value: the same of the op that makes it, or of the argument */
+    struct fold_places places;
     struct fold_pair *spaces;
     uint32_t space_count;
     struct fold_pair *arguments;
     uint32_t argument_count;
 };
+
+/* the node that makes a value; NDA_NONE: a region's argument */
+static inline uint32_t fold_maker(const struct fold_places *places, const struct ir_program *program,
+                                  uint32_t value)
+{
+    const struct ir_value *ir_value = &program->values[value];
+    if (ir_value->op != IR_NONE)
+        return ir_value->op;
+    return ir_value->block == places->block ? places->op_count + ir_value->index : (uint32_t)NDA_NONE;
+}
+/* what another node, which makes as many, makes in the place of a value */
+static inline uint32_t fold_value(const struct fold_places *places, const struct ir_program *program,
+                                  uint32_t node, uint32_t value)
+{
+    return node < places->op_count ? program->ops[node].results + program->values[value].index
+                                   : program->blocks[places->block].args + node - places->op_count;
+}
 
 /* kept: layers that stay, even, at least 4. NULL: nothing repeats often enough (at least kept + 2 layers), or
  * what repeats cannot be cut. Owned; n is borrowed and must outlive it. */

@@ -24,7 +24,6 @@ struct fold_map {
 bool fold_map_create(const struct nda *n, uint32_t least, struct fold_map *out);
 void fold_map_release(struct fold_map *map);
 
-enum { FOLD_NO_LAYER = -1000000 };
 /* fold_layers.c: the layer of each node, 0 .. layers - 1 for most, FOLD_NO_LAYER for what is in none. Every
  * chain of nodes that has layers has all of 1 .. layers - 2. Owned (free). */
 int32_t *fold_layers(const struct fold_map *map);

@@ -124,6 +124,12 @@ struct nda_set {
     uint32_t conflict_count;
     uint8_t inconsistent; /* equals its own mirror: replicated in conflict */
 };
+/* A definition's conflict (n, o) and a use's (l, r), factors all, with n -> l and o -> r in M. It joins the
+ * two into one set unless a path of M crosses it: n ~> r or o ~> l. */
+struct nda_box {
+    uint32_t n, o, l, r;
+    uint8_t crossed;
+};
 struct nda_class {
     uint32_t color_group, set_count, bit; /* bit position within its color group's string */
 };
@@ -214,7 +220,9 @@ struct nda {
     uint32_t result_count;
     const char **result_names;
     uint32_t *result_spaces;
-    uint32_t crossed_boxes, boxes; /* counts; a box: conflicts.c */
+    struct nda_box *box_list; /* by color, then in program order of the uses */
+    uint32_t box_count;
+    uint32_t crossed_boxes, boxes; /* of these */
     /* per op: iterations of a while (1 otherwise); 0 = unknown, treated as 1 + warning */
     int64_t *trip_count;
     /* of the options, copied */
@@ -290,7 +298,7 @@ uint32_t nda_operation_count(const struct nda *n);
 /* The rule of one op as text, for golden tests and `toast analyze`: "([i, k], [k, j]) -> ([i, j]) {i=256,
  * k=32 add, j=64}" */
 void nda_rule_text(const struct nda *n, uint32_t space, struct text *out);
-/* The factors of colors with conflicts and the M edges among them, for Graphviz (the paper, figure 5d). */
-void nda_dot(const struct nda *n, struct text *out);
+/* "argument 0", "stablehlo.add", "loop begin 1" */
+void nda_space_label(const struct nda *n, uint32_t space, struct text *out);
 
 #endif

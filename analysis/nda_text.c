@@ -1,4 +1,4 @@
-/* Rules as text, and the graph of factors for Graphviz. For people and tests: nothing reads it back. */
+/* Rules and the names of spaces as text. For people and tests: nothing reads it back. */
 #include "analysis/stages.h"
 
 uint32_t nda_operation_count(const struct nda *n)
@@ -81,7 +81,7 @@ void nda_rule_text(const struct nda *n, uint32_t space, struct text *out)
     text_add_char(out, '}');
 }
 
-static void space_label(const struct nda *n, uint32_t space, struct text *out)
+void nda_space_label(const struct nda *n, uint32_t space, struct text *out)
 {
     const struct nda_space *sp = &n->spaces[space];
     switch ((enum nda_space_kind)sp->kind) {
@@ -93,32 +93,4 @@ static void space_label(const struct nda *n, uint32_t space, struct text *out)
     case NDA_SPACE_BRANCH:
     case NDA_SPACE_BARRIER: text_add(out, ir_op_name(n->program, sp->op)); break;
     }
-}
-
-void nda_dot(const struct nda *n, struct text *out)
-{
-    text_add(out, "digraph dimensions {\n  rankdir=TB;\n  node [shape=box, fontsize=10];\n");
-    for (uint32_t i = 0; i < n->factor_count; i++) {
-        if (n->colors[n->factors[i].color].set_count == 0)
-            continue;
-        text_printf(out, "  n%u [label=\"", i);
-        space_label(n, n->factors[i].space, out);
-        text_printf(out, "\\n");
-        factor_letter(i - n->spaces[n->factors[i].space].factors, out);
-        text_printf(out, "=%lld (%s)\"%s];\n", (long long)n->factors[i].size,
-                    n->groups[n->colors[n->factors[i].color].group].label,
-                    n->factors[i].conflicted ? ", color=red" : "");
-    }
-    for (uint32_t i = 0; i < n->edge_count; i++)
-        if (n->colors[n->factors[n->edge_from[i]].color].set_count)
-            text_printf(out, "  n%u -> n%u;\n", n->edge_from[i], n->edge_to[i]);
-    for (uint32_t i = 0; i < n->conflict_count; i++) {
-        const struct nda_conflict *k = &n->conflicts[i];
-        uint8_t side = (uint8_t)(k->flipped ^ n->sets[k->set].flipped);
-        text_printf(out,
-                    "  n%u -> n%u [dir=none, color=red, constraint=false, label=\"set %u\", "
-                    "taillabel=\"%u\", headlabel=\"%u\"];\n",
-                    k->a, k->b, k->set, side, 1 - side);
-    }
-    text_add(out, "}\n");
 }

@@ -155,15 +155,34 @@ static bool is_gradient(const struct nda *n, const uint8_t *of, uint32_t weight,
     return again && summed;
 }
 
-/* a contraction without x sums over one of the colors: they are features of a hidden layer, no examples */
-static bool is_summed_elsewhere(const struct nda *n, uint32_t x, const uint8_t *color)
+/* The op gives, moved only, another result than `result`, in the type of an argument: another gradient. */
+static bool is_other_gradient(const struct nda *n, uint32_t op, uint32_t result)
+{
+    for (uint32_t k = 0; k < n->result_count; k++) {
+        uint32_t value = n->slots[n->spaces[n->result_spaces[k]].slots].value;
+        if (k == result || n->program->values[origin(n, value)].op != op)
+            continue;
+        for (uint32_t i = 0; i < n->argument_count; i++)
+            if (n->program->values[n->arguments[i].value].type == n->program->values[value].type)
+                return true;
+    }
+    return false;
+}
+
+/* A contraction without x sums over one of the colors and leaves none: they are features of a hidden layer,
+ * no
+ * examples. Attention, too, sums over a part of the examples, the keys' positions, but for each of the
+ * others; and
+ * other gradients sum over them all. */
+static bool is_summed_elsewhere(const struct nda *n, uint32_t x, uint32_t result, const uint8_t *color)
 {
     for (uint32_t space = 0; space < n->space_count; space++) {
         const struct nda_space *sp = &n->spaces[space];
         if (sp->kind != NDA_SPACE_OP || !nda_is_contraction(n, sp->op) || sp->slot_count != 3)
             continue;
-        if (roles_sums(n, sp, color) && origin(n, n->slots[sp->slots].value) != x &&
-            origin(n, n->slots[sp->slots + 1].value) != x)
+        if (roles_sums(n, sp, color) && !roles_leaves(n, sp, color) &&
+            origin(n, n->slots[sp->slots].value) != x && origin(n, n->slots[sp->slots + 1].value) != x &&
+            !is_other_gradient(n, sp->op, result))
             return true;
     }
     return false;
@@ -186,7 +205,7 @@ bool roles_is_gradient(const struct nda *n, uint32_t argument, uint32_t result, 
         memset(examples, 0, (size_t)n->color_count + 1);
         found = brought_colors(n, sp, a == weight ? 1 : 0, examples) &&
                 is_gradient(n, of, weight, x, evidence != ROLES_TIED, examples) &&
-                (evidence != ROLES_GIVEN || !is_summed_elsewhere(n, x, examples));
+                (evidence != ROLES_GIVEN || !is_summed_elsewhere(n, x, result, examples));
     }
     free(of);
     return found;

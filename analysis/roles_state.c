@@ -124,15 +124,45 @@ static void take_updates(struct nda *n, uint8_t *taken, const uint8_t *examples)
     free(all);
 }
 
+/* a contraction sums over examples and leaves none: part of a gradient (attention sums over some, for each
+ * of others) */
+static bool sums_examples(const struct nda *n, const uint8_t *of, const uint8_t *examples)
+{
+    for (uint32_t space = 0; space < n->space_count; space++) {
+        const struct nda_space *sp = &n->spaces[space];
+        uint32_t result = sp->slots + sp->slot_count - 1;
+        if (sp->kind == NDA_SPACE_OP && nda_is_contraction(n, sp->op) && of[n->slots[result].value] &&
+            roles_sums(n, sp, examples) && !roles_leaves(n, sp, examples))
+            return true;
+    }
+    return false;
+}
+
+/* It stands where the argument's gradient would, behind that of the argument before, and sums over the
+ * examples:
+ * a dimension that comes of numbers (the gradient of a sum is ones) has no color in common with the
+ * weight's. */
+static bool in_place(const struct nda *n, uint32_t argument, uint32_t result, const uint8_t *examples)
+{
+    uint32_t before = argument ? n->arguments[argument - 1].becomes : NDA_NONE;
+    if (before == NDA_NONE || before + 1 != result)
+        return false;
+    if (!is_float(n, argument, 1))
+        return true; /* a number may be the loss: only here */
+    uint8_t *of = roles_made_of(n, result, false);
+    bool sums = sums_examples(n, of, examples);
+    free(of);
+    return sums;
+}
+
 static void take_gradients(struct nda *n, uint8_t *taken, const uint8_t *examples)
 {
     for (uint32_t i = 0; i < n->argument_count; i++) {
-        uint32_t before = i ? n->arguments[i - 1].becomes : NDA_NONE;
         if (n->arguments[i].becomes != NDA_NONE || !is_float(n, i, 0) || roles_argument_has(n, i, examples))
             continue;
-        for (uint32_t k = 0; k < n->result_count; k++) /* a number may be the loss: only in its place */
-            if (!taken[k] && same_type(n, i, k) && same_colors(n, i, k) &&
-                (is_float(n, i, 1) || (before != NDA_NONE && before + 1 == k))) {
+        for (uint32_t k = 0; k < n->result_count; k++)
+            if (!taken[k] && same_type(n, i, k) &&
+                ((is_float(n, i, 1) && same_colors(n, i, k)) || in_place(n, i, k, examples))) {
                 take(n, taken, i, k, false);
                 break;
             }
@@ -167,20 +197,6 @@ bool roles_find_state(struct nda *n, const uint8_t *direct)
     return update || gradient;
 }
 
-/* a contraction sums over examples and leaves none: part of a gradient (attention sums over some, for each
- * of others) */
-static bool sums_examples(const struct nda *n, const uint8_t *of, const uint8_t *examples)
-{
-    for (uint32_t space = 0; space < n->space_count; space++) {
-        const struct nda_space *sp = &n->spaces[space];
-        uint32_t result = sp->slots + sp->slot_count - 1;
-        if (sp->kind == NDA_SPACE_OP && nda_is_contraction(n, sp->op) && of[n->slots[result].value] &&
-            roles_sums(n, sp, examples) && !roles_leaves(n, sp, examples))
-            return true;
-    }
-    return false;
-}
-
 uint8_t *roles_metrics(const struct nda *n, const uint8_t *direct)
 {
     uint8_t *metrics = mem_zalloc((size_t)n->result_count + 1, 1),
@@ -207,13 +223,13 @@ uint8_t *roles_metrics(const struct nda *n, const uint8_t *direct)
 }
 
 /* ---------------------------------------------------------------- moments */
-static bool same_dims(const struct nda *n, uint32_t v, uint32_t w)
+static bool same_dims(const struct nda *n, uint32_t first, uint32_t second)
 {
-    const struct ir_type *type = ir_value_type(n->program, v), *ir_type = ir_value_type(n->program, w);
-    return type->kind == IR_TYPE_TENSOR && ir_type->kind == IR_TYPE_TENSOR && type->rank == ir_type->rank &&
-           type->rank > 0 &&
-           memcmp(ir_type_dims(n->program, type), ir_type_dims(n->program, ir_type),
-                  type->rank * sizeof(int64_t)) == 0;
+    const struct ir_type *one = ir_value_type(n->program, first), *other = ir_value_type(n->program, second);
+    return one->kind == IR_TYPE_TENSOR && other->kind == IR_TYPE_TENSOR && one->rank == other->rank &&
+           one->rank > 0 &&
+           memcmp(ir_type_dims(n->program, one), ir_type_dims(n->program, other),
+                  one->rank * sizeof(int64_t)) == 0;
 }
 
 bool roles_has_moments(const struct nda *n, const uint8_t *direct, const uint8_t *reaches)

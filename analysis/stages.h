@@ -26,7 +26,7 @@ uint8_t *stage_atoms(struct nda *n);
 enum error_code stage_factors(struct nda *n, const uint8_t *flow_off, struct error *e) BASE_CHECKED;
 /* colors, color_factors, factor->color */
 void stage_colors(struct nda *n);
-/* conflicts, boxes, crossed_boxes, sets (flipped and class left for stage_classes) */
+/* conflicts, box_list, boxes, crossed_boxes, sets (flipped and class left for stage_classes) */
 void stage_conflicts(struct nda *n);
 /* groups, group_colors; touches_argument */
 void stage_groups(struct nda *n);

@@ -46,6 +46,8 @@ json_t *encode_machine(const struct cost_machine *machine, const struct mesh *me
         machine->device.rate_flops[COST_RATE_BF16], "f32_flops", machine->device.rate_flops[COST_RATE_F32],
         "memory_bytes_per_s", machine->device.memory_bytes_per_s, "overlap",
         machine->asynchronous ? "asynchronous" : "none", "links", links);
+    if (machine->volume_only)
+        json_object_set_new(out, "price", json_string("volume"));
     if (machine->profile)
         json_object_set_new(out, "profile", json_safe(machine->profile));
     return out;

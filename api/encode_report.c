@@ -168,6 +168,18 @@ static json_t *encode_fold(const struct report_fold *fold)
                      "random_beyond", (int)fold->beyond);
 }
 
+/* up to the longest */
+static json_t *encode_lengths(const struct search_state *search)
+{
+    json_t *lengths = json_array();
+    uint32_t count = SEARCH_MAX_LIST + 1;
+    while (count && !search->lengths[count - 1])
+        count--;
+    for (uint32_t i = 0; i < count; i++)
+        json_array_append_new(lengths, json_integer((json_int_t)search->lengths[i]));
+    return lengths;
+}
+
 static json_t *encode_search(const struct report *report)
 {
     json_t *curve = json_array();
@@ -176,11 +188,12 @@ static json_t *encode_search(const struct report *report)
                                                (json_int_t)report->search.curve[i].rollouts, "cost",
                                                cost_value(report->search.curve[i].cost), "step_ps",
                                                (json_int_t)report->search.curve[i].step_ps));
-    return json_pack("{s:I, s:I, s:i, s:s, s:i, s:i, s:o, s:o}", "rollouts",
+    return json_pack("{s:I, s:I, s:i, s:s, s:i, s:i, s:o, s:o, s:o}", "rollouts",
                      (json_int_t)report->search.rollouts, "evaluations",
                      (json_int_t)report->search.evaluations, "epochs", (int)report->search.epoch,
                      "stop_reason", report->search.stop_reason, "offered", (int)report->offered, "pruned",
-                     (int)report->pruned, "fold", encode_fold(&report->fold), "curve", curve);
+                     (int)report->pruned, "fold", encode_fold(&report->fold), "lengths",
+                     encode_lengths(&report->search), "curve", curve);
 }
 
 static json_t *encode_nothing_fits(const struct report *report)

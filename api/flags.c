@@ -248,6 +248,8 @@ static enum error_code fill(json_t *root, const struct api_flags *flags, struct 
     TRY(set_profile(root, flags, e));
     if (flags->overlap)
         json_object_set_new(root, "overlap", json_string(flags->overlap));
+    if (flags->price)
+        json_object_set_new(root, "price", json_string(flags->price));
     if (flags->fold)
         json_object_set_new(root, "fold", json_string(flags->fold));
     if (flags->entry)

@@ -11,7 +11,7 @@ struct api_flags {
     const char *request;
     size_t request_size;
     const char *mesh; /* "data=4,model=2" */
-    const char *device, *backend, *overlap, *fold;
+    const char *device, *backend, *overlap, *fold, *price;
     const char *planner;
     const char *annotations, *roles, *combine_bytes;
     const char *entry;   /* a function's name */
@@ -32,6 +32,8 @@ struct api_flags {
     FLAG_VALUE(backend, "--backend", "NAME",                                                                 \
                "compiler that runs the plan: xla_gpu | xla_tpu | xla_cpu; default: the device's")            \
     FLAG_VALUE(fold, "--fold", "F", "auto: the search prices repeated layers once, where checked | off")     \
+    FLAG_VALUE(price, "--price", "P",                                                                        \
+               "full | volume: an ablation, bytes over bandwidth and FLOPs, nothing else")                   \
     FLAG_VALUE(overlap, "--overlap", "O", "auto: as the backend runs collectives | none: they hide nothing") \
     FLAG_VALUE(planner, "--planner", "P", "auto | mcts | cfn | segments | baselines | propagate")            \
     FLAG_VALUE(annotations, "--annotations", "A",                                                            \

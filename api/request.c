@@ -411,14 +411,17 @@ static enum error_code decode_rest(struct api_request *request, const struct jso
     static const char *const objectives_later[] = {"min_memory", "pareto", "min_devices", NULL};
     static const char *const deadlines[] = {"best", "fail", NULL};
     static const char *const overlaps[] = {"auto", "none", NULL};
+    static const char *const prices[] = {"full", "volume", NULL};
     static const char *const folds[] = {"auto", "off", NULL};
     static const char *const none[] = {NULL};
-    int method = 0, objective = 0, deadline = 0, overlap = 0, fold = 0;
+    int method = 0, objective = 0, deadline = 0, overlap = 0, fold = 0, price = 0;
     TRY(decode_choice(json_member(root, "planner"), methods, none, &method, e));
     TRY(decode_choice(json_member(root, "objective"), objectives, objectives_later, &objective, e));
     TRY(decode_choice(json_member(root, "on_deadline"), deadlines, none, &deadline, e));
     TRY(decode_choice(json_member(root, "overlap"), overlaps, none, &overlap, e));
     TRY(decode_choice(json_member(root, "fold"), folds, none, &fold, e));
+    TRY(decode_choice(json_member(root, "price"), prices, none, &price, e));
+    request->planning.volume_price = price == 1;
     request->planning.no_overlap = overlap == 1;
     request->planning.no_fold = fold == 1;
     request->planning.method = (enum planner_method)method;
@@ -510,15 +513,39 @@ static void decode_given(struct api_request *request, json_t *root)
 static enum error_code decode(struct api_request *request, json_t *value, const char *module_digest,
                               bool module_optional, struct error *e)
 {
-    static const char *const known[] = {
-        "module",         "mesh",          "device",      "memory_limit_bytes",
-        "objective",      "planner",       "constraints", "constraints_from_plan",
-        "argument_names", "trip_counts",   "budget",      "parallelism",
-        "seed",           "outputs",       "proof",       "on_deadline",
-        "deadline_s",     "labels",        "dry_run",     "no_baselines",
-        "priority",       "overlap",       "annotations", "entry",
-        "alternatives",   "referee",       "webhook",     "roles",
-        "rules",          "combine_bytes", "fold",        NULL};
+    static const char *const known[] = {"module",
+                                        "mesh",
+                                        "device",
+                                        "memory_limit_bytes",
+                                        "objective",
+                                        "planner",
+                                        "constraints",
+                                        "constraints_from_plan",
+                                        "argument_names",
+                                        "trip_counts",
+                                        "budget",
+                                        "parallelism",
+                                        "seed",
+                                        "outputs",
+                                        "proof",
+                                        "on_deadline",
+                                        "deadline_s",
+                                        "labels",
+                                        "dry_run",
+                                        "no_baselines",
+                                        "priority",
+                                        "overlap",
+                                        "annotations",
+                                        "entry",
+                                        "alternatives",
+                                        "referee",
+                                        "webhook",
+                                        "roles",
+                                        "rules",
+                                        "combine_bytes",
+                                        "fold",
+                                        "price",
+                                        NULL};
     struct json_at root = {value, ""};
     TRY(json_only(&root, known, e));
     TRY(plan_pins_expand(value, e));

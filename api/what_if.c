@@ -89,6 +89,9 @@ static enum error_code merge_plan(struct api_what_if *what_if, json_t *request, 
     const char *overlap = json_string_value(json_object_get(json_object_get(plan, "machine"), "overlap"));
     if (!json_object_get(request, "overlap") && overlap && strcmp(overlap, "none") == 0)
         json_object_set_new(request, "overlap", json_string(overlap));
+    const char *price = json_string_value(json_object_get(json_object_get(plan, "machine"), "price"));
+    if (!json_object_get(request, "price") && price)
+        json_object_set_new(request, "price", json_string(price));
     if (!json_object_get(request, "memory_limit_bytes") && what_if->plan->memory_limit_bytes > 0)
         json_object_set_new(request, "memory_limit_bytes", json_integer(what_if->plan->memory_limit_bytes));
     return ERROR_OK;

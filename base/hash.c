@@ -107,6 +107,10 @@ void sha256_hmac(const void *key, size_t key_size, const void *bytes, size_t siz
 
 void sha256_format(const uint8_t digest[32], char out[65])
 {
-    for (int i = 0; i < 32; i++)
-        snprintf(out + 2 * i, 3, "%02x", digest[i]);
+    static const char digits[] = "0123456789abcdef";
+    for (int i = 0; i < 32; i++) {
+        out[2 * i] = digits[digest[i] >> 4];
+        out[2 * i + 1] = digits[digest[i] & 15];
+    }
+    out[64] = 0;
 }

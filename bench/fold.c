@@ -53,11 +53,15 @@ static enum error_code compare(struct evaluator_session *session, const struct p
                100 * ((double)folded.compute_ps / (double)whole.compute_ps - 1),
                1e-9 * (double)(folded.communication_ps - whole.communication_ps),
                1e-6 * (double)whole.peak_bytes, 100 * peak);
+    if (verbose && fabs(peak) > 0.005)
+        printf("    peaks in program order %.1f, folded %.1f MB; depth first %.1f, folded %.1f MB\n",
+               1e-6 * (double)whole.program_peak_bytes, 1e-6 * (double)folded.program_peak_bytes,
+               1e-6 * (double)whole.depth_first_peak_bytes, 1e-6 * (double)folded.depth_first_peak_bytes);
     return ERROR_OK;
 }
 
-static enum error_code bench(const char *path, const char *mesh, uint32_t kept, uint32_t plans, bool verbose,
-                             struct error *e)
+static enum error_code bench(const char *path, const char *mesh, const char *device, uint32_t kept,
+                             uint32_t plans, bool verbose, struct error *e)
 {
     struct subject subject;
     struct totals totals = {0};
@@ -65,7 +69,7 @@ static enum error_code bench(const char *path, const char *mesh, uint32_t kept, 
     TRY(subject_file(&subject, path, e));
     enum error_code code = subject_mesh(&subject, mesh, e);
     if (!code)
-        code = subject_device(&subject, "tpu-v5p", 0, e);
+        code = subject_device(&subject, device, 0, e);
     if (!code && evaluator_fold(subject.evaluator, kept)) {
         struct evaluator_session *session = evaluator_session_create(subject.evaluator);
         struct plan plan;
@@ -89,9 +93,9 @@ static enum error_code bench(const char *path, const char *mesh, uint32_t kept, 
 }
 
 static const char help[] =
-    "usage: bench_fold [--plans N] [--kept N] [--mesh AXES] [--verbose] [MODEL ..]\n"
+    "usage: bench_fold [--plans N] [--kept N] [--mesh AXES] [--device NAME] [--verbose] [MODEL ..]\n"
     "\n"
-    "Random plans priced on the folded program and on the whole one, tpu-v5p. Columns:\n"
+    "Random plans priced on the folded program and on the whole one. Columns:\n"
     "layers, mean error, worst of step time, worst of the peak (all in percent), plans\n"
     "more than 0.5 % apart, milliseconds a price on the whole and on the fold, their ratio.\n"
     "Without MODEL: those of tests/models that repeat.\n"
@@ -99,6 +103,7 @@ static const char help[] =
     "  --plans N     plans a model; default 200\n"
     "  --kept N      layers that stay; default 4\n"
     "  --mesh AXES   default data=4,model=4\n"
+    "  --device NAME default tpu-v5p\n"
     "  --verbose     a line for each plan more than 0.5 % apart\n"
     "\n"
     "example:\n"
@@ -111,7 +116,7 @@ int main(int argc, char **argv)
                                            "gns.mlir.gz", "itx.mlir.gz"};
     int known = (int)(sizeof standard / sizeof *standard), count = 0, failed = 0;
     uint32_t plans = 200, kept = 4;
-    const char *mesh = "data=4,model=4";
+    const char *mesh = "data=4,model=4", *device = "tpu-v5p";
     bool verbose = false;
     struct error e;
     usage_help(argc, argv, help);
@@ -122,6 +127,8 @@ int main(int argc, char **argv)
             kept = (uint32_t)usage_number(argc, argv, &i, 4);
         else if (strcmp(argv[i], "--mesh") == 0)
             mesh = usage_value(argc, argv, &i);
+        else if (strcmp(argv[i], "--device") == 0)
+            device = usage_value(argc, argv, &i);
         else if (strcmp(argv[i], "--verbose") == 0)
             verbose = true;
         else
@@ -130,7 +137,7 @@ int main(int argc, char **argv)
            "whole ms", "fold ms", "ratio");
     for (int i = 0; i < (count ? count : known); i++) {
         char *path = count ? mem_strdup(argv[i]) : mem_printf("tests/models/%s", standard[i]);
-        if (bench(path, mesh, kept & ~1u, plans, verbose, &e) != ERROR_OK)
+        if (bench(path, mesh, device, kept & ~1u, plans, verbose, &e) != ERROR_OK)
             failed = fprintf(stderr, "%s: %s\n", path, e.message) > 0;
         fflush(stdout);
         free(path);

@@ -11,8 +11,9 @@ static const char HELP[] =
     "Prints a line of JSON for every configuration that all segments of the largest kinds take alike (the "
     "others\n"
     "are data parallel): its strategies, the whole price in microseconds with its parts, collectives by "
-    "kind, and\n"
-    "the digests of the programs that compose it (segments.tar), each with how often it counts. --write puts "
+    "kind, the\n"
+    "bytes that a device sends in rings, and the digests of the programs that compose it (segments.tar), "
+    "each with how often it counts. --write puts "
     "the\n"
     "whole module's manual form of each into DIR/N.mlir: what the composed time is measured against.\n\n"
     "Example: bench_segments gpt_2.mlir --mesh data=8 --only 0,40,80 --write whole/\n";
@@ -117,6 +118,25 @@ static void print_sides(const struct segments *segments, uint32_t segment, uint6
     }
 }
 
+/* bytes that a device sends in rings: what a model of volume adds up */
+static double volume_of(const struct spmd_local *local, const struct mesh *mesh)
+{
+    enum { SUMS = 256 };
+    struct spmd_collective_sum sums[SUMS];
+    uint32_t count = spmd_collective_sums(local, sums, SUMS);
+    double bytes = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        double devices = 1, result = (double)sums[i].bytes;
+        for (uint32_t k = 0; k < sums[i].axis_count; k++)
+            devices *= (double)mesh->axes[sums[i].axes[k]].size;
+        bytes += sums[i].kind == SPMD_ALL_REDUCE       ? 2 * result * (devices - 1) / devices
+                 : sums[i].kind == SPMD_REDUCE_SCATTER ? result * (devices - 1)
+                 : sums[i].kind == SPMD_PERMUTE        ? result
+                                                       : result * (devices - 1) / devices;
+    }
+    return bytes;
+}
+
 static enum error_code run_one(struct bench *bench, uint64_t number, struct error *e)
 {
     const struct segments *segments = bench->programs.segments;
@@ -149,7 +169,7 @@ static enum error_code run_one(struct bench *bench, uint64_t number, struct erro
         for (uint8_t kind = SPMD_ALL_GATHER; kind <= SPMD_PERMUTE; kind++)
             printf("%s\"%s\": %u", kind > SPMD_ALL_GATHER ? ", " : "", spmd_step_kind_name(kind),
                    counts[kind]);
-        printf("}, ");
+        printf("}, \"volume_bytes\": %.0f, ", volume_of(&local, &bench->subject.mesh));
         print_programs(bench, configurations);
         printf("}\n");
         if (bench->directory)

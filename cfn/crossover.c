@@ -51,15 +51,14 @@ static void try_part(struct cfn_worker *worker, const struct cfn_point *point, i
         cfn_state_revert(state, worker->ball, worker->old, count);
 }
 
-void cfn_crossover(struct cfn_worker *worker, const struct cfn_point *point,
-                   const struct cfn_point *cfn_point)
+void cfn_crossover(struct cfn_worker *worker, const struct cfn_point *from, const struct cfn_point *guide)
 {
     const struct cfn_model *model = worker->model;
     int32_t differ = 0;
-    cfn_state_load(&worker->state, point);
+    cfn_state_load(&worker->state, from);
     worker->work += model->forest_work;
     for (int32_t i = 0; i < model->node_count; i++)
-        if (point->value[i] != cfn_point->value[i])
+        if (from->value[i] != guide->value[i])
             worker->changed[differ++] = i;
     worker->seen_now++;
     for (int32_t k = 0; k < differ; k++) {
@@ -67,7 +66,7 @@ void cfn_crossover(struct cfn_worker *worker, const struct cfn_point *point,
         worker->changed[j] = worker->changed[k];
         worker->changed[k] = start;
         if (worker->seen[start] != worker->seen_now)
-            try_part(worker, cfn_point, part_of(worker, cfn_point, start));
+            try_part(worker, guide, part_of(worker, guide, start));
     }
     if (worker->state.at.forbidden || !cfn_repair(&worker->state))
         return;

@@ -5,10 +5,9 @@
 
 #include "cfn/worker.h"
 
-/* point with the parts of the pool's point cfn_point that pay, in random order; repaired, polished and
+/* `from` with the parts of `guide`, a point of the pool, that pay, in random order; repaired, polished and
  * recorded */
-void cfn_crossover(struct cfn_worker *worker, const struct cfn_point *point,
-                   const struct cfn_point *cfn_point);
+void cfn_crossover(struct cfn_worker *worker, const struct cfn_point *from, const struct cfn_point *guide);
 /* `count` crossovers of the worker's best with random elites */
 void cfn_crossover_pool(struct cfn_worker *worker, int count);
 

@@ -98,9 +98,9 @@ static double elapsed(const struct cfn_search *search)
 static void exchange(struct cfn_search *search)
 {
     const struct cfn_model *model = search->model;
-    struct cfn_worker *worker = &search->worker[0], *cfn_worker = &search->worker[1];
+    struct cfn_worker *first = &search->worker[0], *second = &search->worker[1];
     for (int k = 0; k < 2; k++) {
-        struct cfn_worker *from = k ? cfn_worker : worker, *to = k ? worker : cfn_worker;
+        struct cfn_worker *from = k ? second : first, *to = k ? first : second;
         if (from->has_best && (!to->has_best || from->best.cost < to->best.cost)) {
             cfn_point_copy(model, &to->best, &from->best);
             to->has_best = true;

@@ -82,11 +82,11 @@ struct cfn_table *cfn_table_intern(struct cfn_tables *tables, int32_t rows, int3
     if (tables->count >= tables->bucket_count)
         grow(tables);
     struct cfn_table **bucket = &tables->buckets[hash % tables->bucket_count];
-    for (struct cfn_table *cfn_table = *bucket; cfn_table; cfn_table = cfn_table->next)
-        if (cfn_table->hash == hash && cfn_table->rows == rows && cfn_table->cols == cols &&
-            memcmp(cfn_table->entry, entry, bytes) == 0) {
-            cfn_table->refs++;
-            return cfn_table;
+    for (struct cfn_table *there = *bucket; there; there = there->next)
+        if (there->hash == hash && there->rows == rows && there->cols == cols &&
+            memcmp(there->entry, entry, bytes) == 0) {
+            there->refs++;
+            return there;
         }
     struct cfn_table *table = mem_alloc(sizeof *table + bytes);
     *table = (struct cfn_table){.rows = rows, .cols = cols, .refs = 1, .hash = hash, .next = *bucket};

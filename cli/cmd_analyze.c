@@ -1,5 +1,6 @@
 /* toast analyze: what the analysis (analysis/) found in a module, as tables or JSON, and its dimension
  * graph for Graphviz. With --mesh also what would be offered to the search. Nothing is searched. */
+#include "analysis/nda_names.h"
 #include "analysis/plan.h"
 #include "base/file.h"
 #include "cli/output.h"
@@ -14,7 +15,8 @@ enum { DEVICES = 4 }; /* whose sides --blocks looks for without a mesh */
 
 struct options {
     const char *module, *dot, *mesh, *entry;
-    bool json, rules, blocks;
+    bool json, rules, blocks, names;
+    enum nda_names_level level; /* with names */
 };
 
 struct analysis {
@@ -26,11 +28,16 @@ struct analysis {
 };
 
 static const char usage[] =
-    "usage: toast analyze MODULE [--json] [--dot FILE] [--mesh a=4,b=2] [--rules] [--blocks]\n\n"
+    "usage: toast analyze MODULE [--json] [--dot FILE] [--mesh a=4,b=2] [--rules] [--blocks]\n"
+    "                     [--names LEVEL]\n\n"
     "  --json        counts, groups, arguments, classes (and decisions) as JSON\n"
-    "  --dot FILE    the dimension graph of the colors with conflicts, for Graphviz\n"
+    "  --dot FILE    the dimension graph of the colors with conflicts, for Graphviz: conflicts red, boxes\n"
+    "                of compatible ones blue, crossed boxes dashed, the paths across orange\n"
     "  --mesh AXES   also the decisions that a search on this mesh is offered, and the baselines\n"
     "  --rules       each op with its factors\n"
+    "  --names LEVEL the program with the names of its dimensions: fresh (one each definition and use, with\n"
+    "                M and I), identities (joined by each op's rule, with M, conflicts and boxes) or colors\n"
+    "                (joined by both), in place of the tables\n"
     "  --entry FUNC  the function that is analysed; default: @main, or the only public one\n"
     "  --blocks      the contractions in blocks and segments, for as many devices as the mesh's last axis\n"
     "                has (4 without --mesh); --dot then draws these\n\n"
@@ -261,6 +268,14 @@ static void rules(const struct nda *n, struct text *text)
 }
 
 /* ---------------------------------------------------------------- main */
+static enum error_code parse_level(const char *word, struct options *options, struct error *e)
+{
+    options->names = nda_names_level_find(word, &options->level);
+    return options->names
+               ? ERROR_OK
+               : error_set(e, ERROR_USAGE, "--names is fresh, identities or colors, not '%s'", word);
+}
+
 static enum error_code parse(int argc, char **argv, struct options *options, struct error *e)
 {
     for (int i = 1; i < argc; i++) {
@@ -272,6 +287,10 @@ static enum error_code parse(int argc, char **argv, struct options *options, str
             if (i + 1 == argc)
                 return error_set(e, ERROR_USAGE, "%s needs a value", argv[i]);
             *value = argv[++i];
+        } else if (strcmp(argv[i], "--names") == 0) {
+            if (i + 1 == argc)
+                return error_set(e, ERROR_USAGE, "%s needs a value", argv[i]);
+            TRY(parse_level(argv[++i], options, e));
         } else if (strcmp(argv[i], "--json") == 0) {
             options->json = true;
         } else if (strcmp(argv[i], "--rules") == 0) {
@@ -336,6 +355,8 @@ int cmd_analyze(int argc, char **argv)
     if (code == ERROR_OK) {
         if (options.json)
             json(&analysis, &out);
+        else if (options.names)
+            nda_names_text(analysis.nda, options.level, &out);
         else
             table(&analysis, &out);
         if (options.rules)

@@ -70,10 +70,9 @@ static enum error_code take_expected(struct fsck *fsck, const char *path, struct
 
 static int by_digest(const void *left, const void *right)
 {
-    const struct queue_audit_blob *audit_blob = left, *queue_audit_blob = right;
-    int order = strcmp(audit_blob->digest, queue_audit_blob->digest);
-    return order ? order
-                 : (audit_blob->size > queue_audit_blob->size) - (audit_blob->size < queue_audit_blob->size);
+    const struct queue_audit_blob *one = left, *other = right;
+    int order = strcmp(one->digest, other->digest);
+    return order ? order : (one->size > other->size) - (one->size < other->size);
 }
 
 /* each blob is read once, however many jobs name it */

@@ -41,19 +41,20 @@ struct options {
     bool json, last;
 };
 
-static bool take_value(struct options *options, const char *name, const char *value)
+static bool take_value(struct options *options, const char *name, char *value)
 {
     const struct {
         const char *name, **slot;
-    } values[] = {{"--redis", &options->where.redis},
-                  {"--data", &options->where.data},
-                  {"--days", &options->days},
-                  {"--role", &options->role}};
+    } values[] = {{"--data", &options->where.data}, {"--days", &options->days}, {"--role", &options->role}};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         if (strcmp(name, values[i].name) == 0) {
             *values[i].slot = value;
             return true;
         }
+    if (strcmp(name, "--redis") == 0) {
+        options->where.redis = value;
+        return true;
+    }
     bool tenant = strcmp(name, "--tenant") == 0;
     if (!tenant && strcmp(name, "--note") != 0)
         return false;

@@ -11,7 +11,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
+
+enum { MOST_STAGES = 16 };
+struct stage { /* of a run, in the order in which they begin */
+    const char *name;
+    double wall_s, cpu_s; /* cpu_s: of all threads together */
+};
 
 struct plan_command {
     struct api_flags flags;
@@ -20,7 +27,10 @@ struct plan_command {
     long threads;
     uint32_t alternatives; /* that were written */
     char confirm[600];     /* where nothing fits: the command that asks the compiler */
-    bool json, quiet;
+    bool json, quiet, verbose;
+    struct stage stages[MOST_STAGES], *now; /* now: NULL, or the one that the run is in, since: */
+    double now_wall_s, now_cpu_s;
+    uint32_t stage_count;
     double start, read_s, analyse_s, search_s, finish_s;
 };
 
@@ -41,6 +51,7 @@ static int help(void)
         "  --threads          N      threads of the search; default: one a core\n"
         "  --json                    print report.json instead of the summary\n"
         "  --quiet                   no progress\n"
+        "  --verbose                 what each stage took, at the end on stderr (timing.json has it always)\n"
         "  -o                 DIR    where the files go\n\n"
         "examples:\n"
         "  toast plan model.mlir --mesh data=4,model=2 --device a100-40 -o plan/\n"
@@ -51,6 +62,38 @@ static int help(void)
     fputs(text.at, stdout);
     text_release(&text);
     return 0;
+}
+
+static double cpu_seconds(void)
+{
+    struct timespec when;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &when);
+    return (double)when.tv_sec + 1e-9 * (double)when.tv_nsec;
+}
+
+static struct stage *find_stage(struct plan_command *command, const char *name)
+{
+    for (uint32_t i = 0; i < command->stage_count; i++)
+        if (strcmp(command->stages[i].name, name) == 0)
+            return &command->stages[i];
+    struct stage *next = &command->stages[command->stage_count];
+    next->name = name;
+    command->stage_count += command->stage_count + 1 < MOST_STAGES; /* beyond: the last takes the place */
+    return next;
+}
+
+/* the stage before ends where this one begins; NULL: none does */
+static void begin_stage(const char *name, void *user)
+{
+    struct plan_command *command = user;
+    double wall_s = cli_seconds(), cpu_s = cpu_seconds();
+    if (command->now) {
+        command->now->wall_s += wall_s - command->now_wall_s;
+        command->now->cpu_s += cpu_s - command->now_cpu_s;
+    }
+    command->now = name ? find_stage(command, name) : NULL;
+    command->now_wall_s = wall_s;
+    command->now_cpu_s = cpu_s;
 }
 
 /* 0 when it is none */
@@ -78,6 +121,8 @@ static int take_options(struct plan_command *command, int argc, char **argv)
             command->json = true;
         else if (strcmp(argv[i], "--quiet") == 0)
             command->quiet = true;
+        else if (strcmp(argv[i], "--verbose") == 0)
+            command->verbose = true;
         else if (strcmp(argv[i], "-o") == 0 && more)
             command->directory = argv[++i];
         else if (strcmp(argv[i], "--threads") == 0 && more)
@@ -148,16 +193,29 @@ static enum error_code write_files(const struct plan_command *command, const str
     }
     if (code != ERROR_OK)
         return code;
-    char *timing =
-        mem_printf("{\"read_s\": %.3f, \"analyse_s\": %.3f, \"search_s\": %.3f, \"finish_s\": %.3f, "
-                   "\"total_s\": %.3f, \"threads\": %ld}\n",
-                   command->read_s, command->analyse_s, command->search_s, command->finish_s,
-                   cli_seconds() - command->start, command->threads);
+    struct text timing = {0};
+    text_printf(&timing,
+                "{\"read_s\": %.3f, \"analyse_s\": %.3f, \"search_s\": %.3f, \"finish_s\": %.3f, "
+                "\"total_s\": %.3f, \"threads\": %ld, \"stages\": [",
+                command->read_s, command->analyse_s, command->search_s, command->finish_s,
+                cli_seconds() - command->start, command->threads);
+    for (uint32_t i = 0; i < command->stage_count; i++)
+        text_printf(&timing, "%s{\"name\": \"%s\", \"wall_s\": %.3f, \"cpu_s\": %.3f}", i ? ", " : "",
+                    command->stages[i].name, command->stages[i].wall_s, command->stages[i].cpu_s);
+    text_add(&timing, "]}\n");
     char *path = mem_printf("%s/timing.json", command->directory);
-    code = file_write(path, timing, strlen(timing), e);
+    code = file_write(path, timing.at, timing.size, e);
     free(path);
-    free(timing);
+    text_release(&timing);
     return code;
+}
+
+static void print_stages(const struct plan_command *command)
+{
+    fprintf(stderr, "%-14s %8s %8s\n", "stage", "wall s", "cpu s");
+    for (uint32_t i = 0; i < command->stage_count; i++)
+        fprintf(stderr, "%-14s %8.3f %8.3f\n", command->stages[i].name, command->stages[i].wall_s,
+                command->stages[i].cpu_s);
 }
 
 static void print_result(const struct plan_command *command, const struct api_artifacts *artifacts)
@@ -207,6 +265,7 @@ static enum error_code finish(struct plan_command *command, const struct api_req
     enum error_code code = planner_job_finish(job, state, last, reproducible, &outcome, e);
     if (code != ERROR_OK)
         return code;
+    begin_stage("files", command);
     api_artifacts_create(request, &outcome, out);
     command->alternatives = outcome.alternative_count;
     if (!outcome.fits) {
@@ -241,6 +300,7 @@ static enum error_code run_job(struct plan_command *command, const struct api_re
     /* counts from the start, as a job's does */
     double left = request->deadline_s > 0 ? fmax(request->deadline_s - (t - command->start), 0.001) : 0;
     bool deadline = left > 0 && (request->seconds <= 0 || left < request->seconds);
+    begin_stage("search", command);
     code = search_run(planner_job_search(job), (uint32_t)command->threads, deadline ? left : request->seconds,
                       show_progress, command, &state, &last, &reproducible, e);
     command->search_s = cli_seconds() - t;
@@ -249,15 +309,20 @@ static enum error_code run_job(struct plan_command *command, const struct api_re
         code = error_set(e, ERROR_DEADLINE,
                          "the deadline of %g s passed during the search, and on_deadline is fail",
                          request->deadline_s);
-    if (code == ERROR_OK && planner_job_wants_network(job, reproducible))
+    if (code == ERROR_OK && planner_job_wants_network(job, reproducible)) {
+        begin_stage("network", command);
         code = solve_network(command, &state, job, e);
+    }
     if (code == ERROR_OK)
         code = finish(command, request, job, &state, &last, reproducible, &artifacts, status, e);
     command->finish_s = cli_seconds() - t;
+    begin_stage(NULL, command);
     if (code == ERROR_OK)
         code = write_files(command, &artifacts, e);
     if (code == ERROR_OK) {
         print_result(command, &artifacts);
+        if (command->verbose)
+            print_stages(command);
     }
     api_artifacts_release(&artifacts);
     free(last.bytes);
@@ -279,6 +344,11 @@ int cmd_plan(int argc, char **argv)
     enum error_code code = api_flags_request(&command.flags, &json, &e);
     if (code == ERROR_OK)
         code = api_request_parse(json, strlen(json), NULL, true, &request, &e);
+    if (code == ERROR_OK) {
+        request->planning.stage = begin_stage;
+        request->planning.stage_user = &command;
+        begin_stage("reading", &command);
+    }
     if (code == ERROR_OK)
         code = cli_read_module(command.module, &image, &e);
     command.read_s = cli_seconds() - command.start;

@@ -330,10 +330,10 @@ static void print_timeline(const struct command *command)
 
 static int larger(const void *left, const void *right)
 {
-    const struct price_live *live = left, *price_live = right;
-    return live->bytes != price_live->bytes  ? (live->bytes < price_live->bytes ? 1 : -1)
-           : live->value < price_live->value ? -1
-                                             : live->value > price_live->value;
+    const struct price_live *one = left, *other = right;
+    return one->bytes != other->bytes  ? (one->bytes < other->bytes ? 1 : -1)
+           : one->value < other->value ? -1
+                                       : one->value > other->value;
 }
 
 static void print_live(const struct command *command)

@@ -5,23 +5,26 @@
 
 /* what the command line says; NULL: nothing. Borrowed. */
 struct service_address {
-    const char *data;          /* --data: the folder of toast serve, which has both */
-    const char *redis, *store; /* --redis, --store: those of separate processes */
+    const char *data; /* --data: the folder of toast serve, which has both */
+    char *redis;      /* --redis, --store: those of separate processes; redis as it stands in argv */
+    const char *store;
 };
 
 /* their lines of a command's --help */
 #define SERVICE_ADDRESS_DATA_HELP                                                                            \
     "  --data    DIR      the folder of toast serve (its private Redis and its store)\n"
 #define SERVICE_ADDRESS_REDIS_HELP                                                                           \
-    "  --redis   ADDRESS  unix:PATH or redis://[[USER]:PASSWORD@]HOST:PORT, as for toast-server "            \
-    "(TOAST_REDIS; "                                                                                         \
-    "without it\n"                                                                                           \
-    "                     toast-data when toast serve runs there, else redis://127.0.0.1:6379)\n"
+    "  --redis   ADDRESS  unix:PATH or redis://[USER@]HOST:PORT, as for toast-server (TOAST_REDIS; without " \
+    "it\n"                                                                                                   \
+    "                     toast-data when toast serve runs there, else redis://127.0.0.1:6379); its\n"       \
+    "                     password in TOAST_REDIS_PASSWORD or in the file that "                             \
+    "TOAST_REDIS_PASSWORD_FILE names\n"
 
 /* -1, or the exit status when --data stands beside one of the others, after saying so */
 int service_address_check(const struct service_address *service_address, const char *command);
-/* owned */
-char *service_address_redis(const struct service_address *service_address);
+/* Both owned. A password that stands in --redis is overwritten there, and stderr says where it belongs: ask
+ * once. */
+char *service_address_redis(struct service_address *service_address);
 char *service_address_store(const struct service_address *service_address);
 
 #endif

@@ -193,8 +193,8 @@ enum error_code evaluator_price_folded(struct evaluator_session *evaluator_sessi
     struct hash128 key = {~plan->hash.hi, ~plan->hash.lo}; /* the plan's own is of the whole */
     struct memo *memo = slot_of(evaluator_session, key);
     if (!memo->used || hash128_compare(memo->hash, key) != 0) {
-        struct price_fold fold = {evaluator->fold->part, evaluator->fold->value_part,
-                                  evaluator->fold->copies};
+        struct price_fold fold = {evaluator->fold->part, evaluator->fold->value_part, evaluator->fold->copies,
+                                  &evaluator->fold->places};
         struct price fresh;
         TRY(price_once(evaluator, evaluator->folded_context, &fold, plan, &evaluator_session->folded, &fresh,
                        e));

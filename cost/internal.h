@@ -17,6 +17,7 @@
  *   memory.c     live ranges of the buffers in one order; where loop carries and donated arguments share one
  *   lend.c       temporaries in the memory of results that are not written yet
  *   blocks.c     copies that put gathered blocks in order
+ *   unfold.c     of a fold: the kernels of all layers, for the makespan
  *
  *   use list of a value (fusion.c, backward)          pool of roots (forward)
  *   x --> kernel 7                                    [.. | x 64 B | y 32 B | ..]
@@ -264,6 +265,7 @@ struct price_scratch {
         *fold;               /* of the pricing that is under way; NULL: the program is whole. Borrowed */
     int64_t *part_deltas[2]; /* of a fold: deltas of what its parts 1 and 2 make */
     size_t part_delta_room[2];
+    struct price_unfolded *unfolded; /* owned; made by unfold.c at first use */
 };
 struct price_scratch *
 price_scratch_create(struct price_program *shared); /* NULL: makes its own at first use */
@@ -329,6 +331,34 @@ void price_late_begin(struct price_scratch *scratch);
  * numbered from 1 on, in `count`, those of one group once */
 void price_late_add(struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel,
                     uint32_t *count);
+/* Collectives that run as one: the members of a tuple op, or those that the compiler combines. */
+struct joined {
+    int64_t bytes, ps; /* what those so far move and take */
+    int64_t result_bytes;
+    uint32_t axes;   /* bit a: axis a */
+    uint32_t number; /* 1 .., of those begun */
+    uint8_t kind, role;
+};
+enum { JOINED_KINDS = 16 }; /* kinds x sets of axes x roles that wait at a time; more start anew */
+struct joining {
+    struct joined tuple, open[JOINED_KINDS];
+    uint32_t count, begun;
+};
+enum tuple_place { TUPLE_NONE, TUPLE_FIRST, TUPLE_NEXT }; /* among the members of a tuple op */
+/* What the collective takes beside those that it runs with, in the order of the calls; sets its `joined`. */
+int64_t price_collective(const struct price_scratch *scratch, const struct spmd_local *local,
+                         const struct cost_machine *machine, struct kernel *kernel, enum tuple_place place,
+                         struct joining *joining);
+/* unfold.c: the kernels of a fold as the whole program would run them, for the clock alone. */
+struct price_unfolded {
+    struct price_scratch scratch; /* a view: kernels, pool, times, uses, late are its own */
+    struct spmd_local local;      /* a view: its steps are the kernels'; values have bytes */
+    struct unfold *work;
+};
+/* after price_times and price_memory, of a scratch with a fold; borrowed from it until its next pricing */
+struct price_unfolded *price_unfold(struct price_scratch *scratch, const struct spmd_local *local,
+                                    const struct cost_machine *machine);
+void price_unfolded_destroy(struct price_unfolded *unfolded);
 /* siblings.c, after price_combine, by COST_FUSE_SIBLINGS: shared_bytes of the kernels, and chains */
 void price_siblings(struct price_scratch *scratch, const struct spmd_local *local);
 /* Live ranges when the kernels run in the order of line (a permutation of s->kernels that

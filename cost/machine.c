@@ -153,11 +153,11 @@ enum error_code cost_machine_create(const struct mesh *mesh, const char *device,
 /* true when axis a is to be listed before b */
 static bool slower(const struct cost_machine *machine, uint8_t a, uint8_t b)
 {
-    const struct cost_link *link = &machine->links[a], *cost_link = &machine->links[b];
-    if (link->bytes_per_s != cost_link->bytes_per_s)
-        return link->bytes_per_s < cost_link->bytes_per_s;
-    if (link->latency_ps != cost_link->latency_ps)
-        return link->latency_ps > cost_link->latency_ps;
+    const struct cost_link *one = &machine->links[a], *other = &machine->links[b];
+    if (one->bytes_per_s != other->bytes_per_s)
+        return one->bytes_per_s < other->bytes_per_s;
+    if (one->latency_ps != other->latency_ps)
+        return one->latency_ps > other->latency_ps;
     return a < b;
 }
 

@@ -87,6 +87,7 @@ struct cost_machine {
     bool asynchronous;    /* collectives run beside computation: the backend's, unless a request says not */
     uint8_t order;        /* enum cost_order; evaluators apply it */
     bool measured_flops;  /* the device's matrix rates come from a profile: what was achieved, not peaks */
+    bool volume_only;     /* a request's "price": "volume"; what it changes is set already */
     double fusion_weight; /* 1; 0 reproduces the paper's 'matrix multiplications only' */
 };
 /* Derives links from axis order (last axis innermost), devices per host and the device; explicit links of

@@ -76,11 +76,6 @@ static int64_t enter_window(struct window *window, int64_t bytes)
     return start;
 }
 
-/* What the clock says so far: of a fold, by how much the kernels of its parts move it on. */
-struct tally {
-    int64_t finish_ps, matmul_ps, other_ps, communication_ps;
-};
-
 /* what a makespan is made of */
 struct run {
     struct price_scratch *scratch;
@@ -93,27 +88,13 @@ struct run {
      * to which its products have run */
     uint32_t late_count, late_at;
     bool gradients_late;
-    int64_t held_ps;       /* of members that the collective which runs now takes along */
-    struct tally parts[2]; /* of a fold: what its kernels move on */
+    int64_t held_ps; /* of members that the collective which runs now takes along */
 };
 
 /* when everything issued so far is done */
 static int64_t finish(const struct clock *clock)
 {
     return later(clock->compute_ps, clock->link_ps);
-}
-
-static struct tally tally_of(const struct clock *clock)
-{
-    return (struct tally){finish(clock), clock->matmul_ps, clock->other_ps, clock->communication_ps};
-}
-
-static void add_advance(struct tally *sum, struct tally before, struct tally after)
-{
-    sum->finish_ps += after.finish_ps - before.finish_ps;
-    sum->matmul_ps += after.matmul_ps - before.matmul_ps;
-    sum->other_ps += after.other_ps - before.other_ps;
-    sum->communication_ps += after.communication_ps - before.communication_ps;
 }
 
 /* first reader of a gather in the window: what waits for its room may go on */
@@ -180,7 +161,7 @@ static void trace_wait(struct run *run, const struct kernel *kernel, int64_t fro
 }
 
 /* Runs one kernel and says when its results are there. */
-static int64_t time_kernel(struct run *run, uint32_t index)
+static int64_t run_kernel(struct run *run, uint32_t index)
 {
     const struct kernel *kernel = &run->scratch->kernels[index];
     const struct spmd_step *step = &run->local->steps[kernel->step];
@@ -218,17 +199,6 @@ static int64_t time_kernel(struct run *run, uint32_t index)
         run->scratch->times[step->results + result] = times;
     }
     return times.path_ps;
-}
-
-static int64_t run_kernel(struct run *run, uint32_t index)
-{
-    uint8_t part = part_of(run->scratch, run->local, &run->local->steps[run->scratch->kernels[index].step]);
-    if (part != 1 && part != 2)
-        return time_kernel(run, index);
-    struct tally before = tally_of(&run->clock);
-    int64_t path_ps = time_kernel(run, index);
-    add_advance(&run->parts[part - 1], before, tally_of(&run->clock));
-    return path_ps;
 }
 
 /* ---------------------------------------------------------------- late kernels */
@@ -363,15 +333,6 @@ static void branch_step(struct branch *stack, uint32_t *depth, uint8_t kind, str
     *depth -= kind == SPMD_BRANCH_END;
 }
 
-/* Two layers at the cut: each that is gone takes what they take on average. */
-static void add_copies(struct tally *all, const struct tally *part, int64_t copies)
-{
-    all->finish_ps += part->finish_ps * copies / 2;
-    all->matmul_ps += part->matmul_ps * copies / 2;
-    all->other_ps += part->other_ps * copies / 2;
-    all->communication_ps += part->communication_ps * copies / 2;
-}
-
 /* The makespan of the kernels in program order; out has its memory already. trace: NULL, or room for one
  * interval a kernel. */
 static void run_kernels(struct price_scratch *scratch, const struct spmd_local *local,
@@ -393,15 +354,10 @@ static void run_kernels(struct price_scratch *scratch, const struct spmd_local *
         if (kind == SPMD_BRANCH || kind == SPMD_BRANCH_NEXT || kind == SPMD_BRANCH_END)
             branch_step(stack, &depth, kind, &run.clock);
     }
-    struct tally all = tally_of(&run.clock);
-    if (scratch->fold) {
-        add_copies(&all, &run.parts[0], scratch->fold->copies);
-        add_copies(&all, &run.parts[1], scratch->fold->copies);
-    }
-    out->step_ps = all.finish_ps;
-    out->matmul_ps = all.matmul_ps;
-    out->compute_ps = all.matmul_ps + all.other_ps;
-    out->communication_ps = all.communication_ps;
+    out->step_ps = finish(&run.clock);
+    out->matmul_ps = run.clock.matmul_ps;
+    out->compute_ps = run.clock.matmul_ps + run.clock.other_ps;
+    out->communication_ps = run.clock.communication_ps;
     out->exposed_ps = out->step_ps - out->compute_ps;
     out->critical_path_ps = longest;
 }
@@ -456,7 +412,12 @@ void price_local(const struct spmd_local *local, const struct cost_machine *mach
         price_either_order(s, local, out);
     else
         price_memory(s, local, s->kernels, out);
-    run_kernels(s, local, machine, NULL, out);
+    if (fold) {
+        struct price_unfolded *unfolded = price_unfold(s, local, machine);
+        run_kernels(&unfolded->scratch, &unfolded->local, machine, NULL, out);
+    } else {
+        run_kernels(s, local, machine, NULL, out);
+    }
     s->fold = NULL;
 }
 

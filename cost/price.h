@@ -30,16 +30,19 @@ struct price_scratch;
 void price_scratch_destroy(struct price_scratch *scratch);
 
 /* Of a program with layers left out (analysis/fold.h): part 1 or 2 of the ops whose layers stand for the
- * copies that are gone, half of them each; FOLD_ELSEWHERE of other layers' ops, 0 of those in no layer. */
+ * copies that are gone (both for memory, the first for time); FOLD_ELSEWHERE of other layers' ops, 0 of those
+ * in no layer. */
+struct fold_places;
 struct price_fold {
     const uint8_t *part, *value_part; /* by op, by value; borrowed */
     int64_t copies;
+    const struct fold_places *places; /* borrowed */
 };
 /* Full pricing of a local program: the time of its steps as they stand; the memory in that order, and of
  * COST_ORDER_EITHER also depth first (schedule.c), for a compiler may choose: an order in the text binds
  * none. *scratch may point to NULL: it is created. Integers throughout: bit for bit the same for equal
  * inputs on every CPU. fold: NULL, or the program is walked from a fold, and what comes out is what the whole
- * would take, as far as its layers are alike; the critical path is the fold's. */
+ * would take, as far as its layers are alike. */
 void price_local(const struct spmd_local *local, const struct cost_machine *machine,
                  struct price_scratch **scratch, const struct price_fold *fold, struct price *out);
 

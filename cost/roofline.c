@@ -403,7 +403,9 @@ struct price_rates price_rates_of(const struct cost_machine *machine)
                           ? backend->matmul_fraction
                           : machine->device.flops_fraction;
     rates.matmul_adds = backend->matmul_adds;
-    rates.matmul_fixed_ps = backend->matmul_fixed_ps ? backend->matmul_fixed_ps : machine->device.launch_ps;
+    rates.matmul_fixed_ps = machine->volume_only       ? 0
+                            : backend->matmul_fixed_ps ? backend->matmul_fixed_ps
+                                                       : machine->device.launch_ps;
     for (int i = 0; i < COST_RATES; i++)
         rates.ps_per_flop[i] = 1e12 / (machine->device.rate_flops[i] * fraction);
     rates.ps_per_byte = 1e12 / (machine->device.memory_bytes_per_s * machine->device.memory_fraction);
@@ -481,23 +483,9 @@ static int64_t collective_bytes(const struct spmd_local *local, const struct spm
     return bytes;
 }
 
-/* Collectives that run as one: the members of a tuple op, or those that the compiler combines. */
-struct joined {
-    int64_t bytes, ps; /* what those so far move and take */
-    int64_t result_bytes;
-    uint32_t axes;   /* bit a: axis a */
-    uint32_t number; /* 1 .., of those begun */
-    uint8_t kind, role;
-};
 /* Which collectives a compiler combines, although they stand apart in the program: those that nothing waits
  * for in between. */
 enum { ROLE_OTHER, ROLE_WEIGHT, ROLE_GRADIENT };
-enum { JOINED_KINDS = 16 }; /* kinds x sets of axes x roles that wait at a time; more start anew */
-
-struct joining {
-    struct joined tuple, open[JOINED_KINDS];
-    uint32_t count, begun;
-};
 
 /* one more member is charged what it adds to those before it: latency is paid once */
 static int64_t add_member(struct joined *joined, const struct spmd_local *local,
@@ -544,22 +532,29 @@ static struct joined *find_joined(struct joining *joining, const struct spmd_ste
     return &joining->open[i];
 }
 
-static int64_t collective_time(const struct price_scratch *scratch, const struct spmd_local *local,
-                               const struct cost_machine *machine, struct kernel *kernel,
-                               struct joining *joining)
+int64_t price_collective(const struct price_scratch *scratch, const struct spmd_local *local,
+                         const struct cost_machine *machine, struct kernel *kernel, enum tuple_place place,
+                         struct joining *joining)
 {
-    uint32_t index = kernel->step;
-    const struct spmd_step *step = &local->steps[index];
+    const struct spmd_step *step = &local->steps[kernel->step];
     uint8_t role = machine->backend->combine_bytes ? role_of(scratch, step) : ROLE_OTHER;
-    if (role != ROLE_OTHER && !step->combined) {
+    if (role != ROLE_OTHER && place == TUPLE_NONE) {
         struct joined *joined = find_joined(joining, step, role, local->values[step->results].bytes,
                                             machine->backend->combine_bytes);
         kernel->joined = role == ROLE_GRADIENT ? joined->number : 0;
         return add_member(joined, local, machine, step);
     }
-    if (!step->combined || index == 0 || local->steps[index - 1].combined != step->combined)
+    if (place != TUPLE_NEXT)
         joining->tuple = (struct joined){.bytes = 0};
     return add_member(&joining->tuple, local, machine, step);
+}
+
+static enum tuple_place place_of(const struct spmd_local *local, uint32_t step)
+{
+    uint32_t tuple = local->steps[step].combined;
+    if (!tuple)
+        return TUPLE_NONE;
+    return step > 0 && local->steps[step - 1].combined == tuple ? TUPLE_NEXT : TUPLE_FIRST;
 }
 
 /* are all buffers that the kernel reads computed from arguments without a matrix product? */
@@ -585,7 +580,7 @@ void price_times(struct price_scratch *scratch, const struct spmd_local *local,
         const struct spmd_step *step = &local->steps[k->step];
         note_weights(scratch, local, k);
         if (spmd_step_is_collective(step)) {
-            k->ps = collective_time(scratch, local, machine, k, &joining);
+            k->ps = price_collective(scratch, local, machine, k, place_of(local, k->step), &joining);
             k->copy_ps = copies ? copy_time(scratch, local, step, &rates) : 0;
         } else if (step->kind == SPMD_OP && step_info(scratch, step)->class == OP_MATMUL) {
             k->copy_ps = scratch->rules & COST_FUSE_STRIDED

@@ -85,13 +85,12 @@ static uint32_t partial_axes(const struct emit *e, const struct spmd_form *form)
     return n;
 }
 
-static bool same_sharding(const struct emit *e, const struct spmd_form *form,
-                          const struct spmd_form *spmd_form)
+static bool same_sharding(const struct emit *e, const struct spmd_form *one, const struct spmd_form *other)
 {
     for (uint32_t axis = 0; axis < e->mesh->axis_count; axis++) {
-        bool in_f = form->at[axis] < SPMD_PARTIAL, in_g = spmd_form->at[axis] < SPMD_PARTIAL;
-        if (in_f != in_g || (in_f && (form->at[axis] != spmd_form->at[axis] ||
-                                      form->position[axis] != spmd_form->position[axis])))
+        bool in_one = one->at[axis] < SPMD_PARTIAL, in_other = other->at[axis] < SPMD_PARTIAL;
+        if (in_one != in_other ||
+            (in_one && (one->at[axis] != other->at[axis] || one->position[axis] != other->position[axis])))
             return false;
     }
     return true;
@@ -149,8 +148,10 @@ static uint32_t constrain_to(struct emit *e, uint32_t value, const struct spmd_f
         (void)emit_sharding_text(e, spmd_value->origin, form, &sharding);
     struct ir_attr attr = ir_build_named(e->builder, "sharding", ir_build_text(e->builder, sharding.at));
     struct emit_tensor other = shaped(e, value, shape, x);
+    e->moved = spmd_value->origin;
     other =
         emit_one(e, "sdy.sharding_constraint", &other, 1, other.element, other.rank, other.dims, &attr, 1);
+    e->moved = IR_NONE;
     text_release(&sharding);
     return other.value;
 }

@@ -57,13 +57,17 @@ struct emit {
     struct annotate *annotate;             /* of the annotated output */
     const struct constrained *constrained; /* of spmd_emit_constrained; NULL */
     uint32_t op;                           /* program op whose position new ops carry */
+    /* program value that is being moved or constrained, whose loc() new ops carry instead; IR_NONE: none */
+    uint32_t moved;
 };
 
 /* ---------------------------------------------------------------- ops.c: small ops */
 enum error_code emit_reject(const struct emit *e, struct error *error, const char *format, ...)
     __attribute__((format(printf, 3, 4))); /* ERROR_UNSUPPORTED_MODULE at e->op */
 uint32_t emit_type(struct emit *e, enum ir_element element, uint32_t rank, const int64_t *dims);
-/* builds an op at e->op's position; returns its index */
+/* where new ops come from: e->op, or e->moved */
+struct ir_position emit_position(struct emit *e);
+/* builds an op at emit_position; returns its index */
 uint32_t emit_op(struct emit *e, const char *name, const uint32_t *operands, uint32_t operand_count,
                  const uint32_t *types, uint32_t type_count, const struct ir_attr *attrs,
                  uint32_t attr_count);

@@ -52,18 +52,12 @@ static void build(struct emit *e, const char *name, struct emit_tensor *xs, uint
                   int64_t (*dims)[EMIT_MAX_RANK], const struct ir_attr *attrs, uint32_t attr_count,
                   enum nda_reducer reducer)
 {
-    const struct ir_op *ir_op = &e->program->ops[e->op];
     uint32_t *values = mem_alloc(2 * count * sizeof *values), *types = values + count;
     for (uint32_t i = 0; i < count; i++) {
         values[i] = xs[i].value;
         types[i] = emit_type(e, xs[i].element, xs[i].rank, dims[i]);
     }
-    struct ir_op_spec spec = {
-        name,          values,
-        count,         types,
-        count,         attrs,
-        attr_count,    ir_op->line,
-        ir_op->column, ir_op->location == IR_NONE ? NULL : ir_string(e->program, ir_op->location)};
+    struct ir_op_spec spec = {name, values, count, types, count, attrs, attr_count, emit_position(e)};
     uint32_t op = ir_build_begin(e->builder, &spec);
     if (reducer != NDA_REDUCE_NONE)
         emit_reducer_region(e, reducer, xs[0].element);
@@ -369,6 +363,7 @@ enum error_code emit_collective(struct emit *e, uint32_t first, uint32_t count, 
             code = emit_reject(e, error, "a value has more than %d atomic factors", EMIT_MAX_RANK - 1);
     }
     const struct spmd_step *step = &e->local->steps[first];
+    e->moved = moves->origin; /* of several that go together the first */
     if (code)
         ;
     else if (step->kind == SPMD_SLICE && spmd_is_whole(step->to_atom))
@@ -386,6 +381,7 @@ enum error_code emit_collective(struct emit *e, uint32_t first, uint32_t count, 
         together(e, moves, count);
     if (!code && (step->kind == SPMD_SLICE || step->kind == SPMD_MASK))
         e->value_of[moves->result] = moves->tensor.value;
+    e->moved = IR_NONE;
     free(moves);
     return code;
 }

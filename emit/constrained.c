@@ -56,7 +56,9 @@ static uint32_t build(struct emit *e, const struct propagate_constraint *constra
     (void)emit_sharding_text(e, constraint->value, &constraint->form, &sharding);
     struct ir_attr attr = ir_build_named(e->builder, "sharding", ir_build_text(e->builder, sharding.at));
     uint32_t type = ir_build_copy_type(e->builder, e->program, e->program->values[constraint->value].type);
+    e->moved = constraint->value;
     uint32_t op = emit_op(e, "sdy.sharding_constraint", &copy, 1, &type, 1, &attr, 1);
+    e->moved = IR_NONE;
     text_release(&sharding);
     return ir_builder_result(e->builder, op, 0);
 }

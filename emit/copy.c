@@ -56,8 +56,10 @@ static enum error_code copy_region(struct emit *e, uint32_t op, uint32_t region,
             types[i] = ir_build_copy_type(e->builder, program, program->values[ir_block->args + i].type);
         uint32_t first = ir_build_block(e->builder, types, ir_block->arg_count);
         free(types);
-        for (uint32_t i = 0; i < ir_block->arg_count; i++)
+        for (uint32_t i = 0; i < ir_block->arg_count; i++) {
+            ir_build_copy_value_location(e->builder, first + i, program, ir_block->args + i);
             emit_copied(e, ir_block->args + i, first + i);
+        }
         enum error_code code = emit_block_ops(e, block, error);
         if (code)
             return code;
@@ -109,16 +111,8 @@ static enum error_code copy_op(struct emit *e, uint32_t op, struct error *error)
     if (!code) {
         for (uint32_t i = 0; i < ir_op->result_count; i++)
             types[i] = ir_build_copy_type(e->builder, program, program->values[ir_op->results + i].type);
-        struct ir_op_spec spec = {ir_op_name(program, op),
-                                  values,
-                                  ir_op->operand_count,
-                                  types,
-                                  ir_op->result_count,
-                                  attrs,
-                                  attr_count,
-                                  ir_op->line,
-                                  ir_op->column,
-                                  ir_op->location == IR_NONE ? NULL : ir_string(program, ir_op->location)};
+        struct ir_op_spec spec = {ir_op_name(program, op), values, ir_op->operand_count, types,
+                                  ir_op->result_count,     attrs,  attr_count,           emit_position(e)};
         uint32_t built = ir_build_begin(e->builder, &spec);
         code = emit_regions(e, op, error);
         if (!code)

@@ -30,7 +30,10 @@ static enum error_code begin_module(struct emit *e, struct error *error)
                                 ir_build_int(e->builder, local ? 1 : devices, "i32"));
     attrs[n++] =
         ir_build_named(e->builder, "mhlo.num_replicas", ir_build_int(e->builder, local ? devices : 1, "i32"));
-    struct ir_op_spec spec = {.name = "builtin.module", .attrs = attrs, .attr_count = n};
+    struct ir_op_spec spec = {.name = "builtin.module",
+                              .attrs = attrs,
+                              .attr_count = n,
+                              .position = ir_build_position(e->builder, program, 0)};
     ir_build_begin(e->builder, &spec);
     ir_build_region(e->builder);
     ir_build_block(e->builder, NULL, 0);
@@ -167,6 +170,13 @@ static uint32_t signature_attrs(struct emit *e, const struct signature *signatur
     return n;
 }
 
+/* the arguments say where they come from as the program's do: their names */
+static void name_arguments(struct emit *e, uint32_t first, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        ir_build_copy_value_location(e->builder, first + i, e->program, e->local->values[i].origin);
+}
+
 /* opens @main and its block; returns the first argument */
 static uint32_t begin_function(struct emit *e, const struct signature *signature)
 {
@@ -179,10 +189,14 @@ static uint32_t begin_function(struct emit *e, const struct signature *signature
     n += signature_attrs(e, signature, attrs + n);
     for (uint32_t i = 0; i < signature->argument_count; i++)
         types[i] = boundary_type(e, i);
-    struct ir_op_spec spec = {.name = "func.func", .attrs = attrs, .attr_count = n};
+    struct ir_op_spec spec = {.name = "func.func",
+                              .attrs = attrs,
+                              .attr_count = n,
+                              .position = ir_build_position(e->builder, e->program, e->nda->function)};
     ir_build_begin(e->builder, &spec);
     ir_build_region(e->builder);
     uint32_t first = ir_build_block(e->builder, types, signature->argument_count);
+    name_arguments(e, first, signature->argument_count);
     free(types);
     return first;
 }
@@ -235,6 +249,39 @@ static struct ir_attr manual_axes(struct emit *e)
     return attr;
 }
 
+/* "jit(step)" of "jit(step)/jvp(mlp)/mul" */
+static size_t root_size(const char *name)
+{
+    return strcspn(name, "/");
+}
+
+/* XLA calls what stands in a manual_computation and then inlines it: an op keeps its name when it begins
+ * with the
+ * call's, and gets the call's before its own when not ("call.1/", where the call has none). So the call is
+ * named as
+ * most of the ops begin (the majority of Boyer and Moore's vote, where there is one). */
+static uint32_t root_location(struct emit *e)
+{
+    const struct ir_program *program = e->program;
+    const char *root = "";
+    uint32_t votes = 0;
+    for (uint32_t i = 0; i < program->op_count; i++) {
+        uint32_t name = ir_location_name(program, program->ops[i].loc, NULL);
+        if (name == IR_NONE)
+            continue;
+        const char *text = ir_string(program, name);
+        bool same = root_size(text) == root_size(root) && strncmp(text, root, root_size(text)) == 0;
+        if (!votes)
+            root = text;
+        votes = same || !votes ? votes + 1 : votes - 1;
+    }
+    if (!root_size(root))
+        return 0;
+    struct ir_location named = {.kind = IR_LOCATION_NAME,
+                                .text = ir_build_string(e->builder, root, root_size(root))};
+    return ir_build_location(e->builder, &named, NULL, 0);
+}
+
 /* opens the manual_computation and its block; returns the op, *first the block's first argument */
 static uint32_t begin_manual(struct emit *e, const struct signature *signature, uint32_t *first)
 {
@@ -253,12 +300,14 @@ static uint32_t begin_manual(struct emit *e, const struct signature *signature, 
                               .result_types = types,
                               .result_count = signature->result_count,
                               .attrs = attrs,
-                              .attr_count = 3};
+                              .attr_count = 3,
+                              .position.loc = root_location(e)};
     uint32_t op = ir_build_begin(e->builder, &spec);
     for (uint32_t i = 0; i < signature->argument_count; i++)
         types[i] = emit_value_type(e, i);
     ir_build_region(e->builder);
     *first = ir_build_block(e->builder, types, signature->argument_count);
+    name_arguments(e, *first, signature->argument_count);
     free(operands);
     free(types);
     return op;
@@ -321,6 +370,7 @@ static enum error_code emit_open(struct emit *e, const struct plan_context *cont
     e->program = local->nda->program;
     e->local = local;
     e->output = output;
+    e->moved = IR_NONE;
     e->builder = ir_builder_create();
     e->value_of = mem_alloc((local->value_count + 1) * sizeof *e->value_of);
     e->copied = mem_alloc((e->program->value_count + 1) * sizeof *e->copied);

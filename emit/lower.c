@@ -43,9 +43,7 @@ enum error_code lower_as_is(struct emit *e, struct lower_op *lower, struct error
                               lower->out_count,
                               lower->attrs,
                               lower->attr_count,
-                              op->line,
-                              op->column,
-                              op->location == IR_NONE ? NULL : ir_string(e->program, op->location)};
+                              emit_position(e)};
     uint32_t built = ir_build_begin(e->builder, &spec);
     free(values);
     enum error_code code = emit_regions(e, lower->op, error);

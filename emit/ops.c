@@ -18,6 +18,18 @@ enum error_code emit_reject(const struct emit *e, struct error *error, const cha
                         ir_op_name(e->program, e->op), what);
 }
 
+struct ir_position emit_position(struct emit *e)
+{
+    struct ir_position position = ir_build_position(e->builder, e->program, e->op);
+    if (e->moved != IR_NONE) {
+        uint32_t op = e->program->values[e->moved].op;
+        position.loc = ir_build_copy_location(e->builder, e->program,
+                                              op == IR_NONE ? ir_value_loc(e->program, e->moved)
+                                                            : e->program->ops[op].loc);
+    }
+    return position;
+}
+
 uint32_t emit_type(struct emit *e, enum ir_element element, uint32_t rank, const int64_t *dims)
 {
     return ir_build_tensor_type(e->builder, element, rank, dims);
@@ -26,7 +38,6 @@ uint32_t emit_type(struct emit *e, enum ir_element element, uint32_t rank, const
 uint32_t emit_op(struct emit *e, const char *name, const uint32_t *operands, uint32_t operand_count,
                  const uint32_t *types, uint32_t type_count, const struct ir_attr *attrs, uint32_t attr_count)
 {
-    const struct ir_op *op = &e->program->ops[e->op];
     struct ir_op_spec spec = {.name = name,
                               .operands = operands,
                               .operand_count = operand_count,
@@ -34,10 +45,7 @@ uint32_t emit_op(struct emit *e, const char *name, const uint32_t *operands, uin
                               .result_count = type_count,
                               .attrs = attrs,
                               .attr_count = attr_count,
-                              .line = op->line,
-                              .column = op->column,
-                              .location =
-                                  op->location == IR_NONE ? NULL : ir_string(e->program, op->location)};
+                              .position = emit_position(e)};
     return ir_build_op(e->builder, &spec);
 }
 

@@ -70,7 +70,6 @@ static const struct spmd_step *matching_end(const struct spmd_local *local, cons
 static enum error_code open_op(struct walk *walk, const struct spmd_step *step, struct error *error)
 {
     struct emit *e = walk->e;
-    const struct ir_op *op = &e->program->ops[step->op];
     const struct spmd_step *end = matching_end(e->local, step);
     struct open_op open_op = {.step = step};
     struct ir_attr attrs[EMIT_MAX_ATTRS];
@@ -90,9 +89,7 @@ static enum error_code open_op(struct walk *walk, const struct spmd_step *step, 
                               end->result_count,
                               attrs,
                               attr_count,
-                              op->line,
-                              op->column,
-                              NULL};
+                              emit_position(e)};
     open_op.built = ir_build_begin(e->builder, &spec);
     free(values);
     free(types);
@@ -109,8 +106,11 @@ static void open_block(struct walk *walk, uint32_t first, uint32_t count)
     for (uint32_t i = 0; i < count; i++)
         types[i] = emit_value_type(walk->e, first + i);
     uint32_t args = ir_build_block(walk->e->builder, types, count);
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
+        ir_build_copy_value_location(walk->e->builder, args + i, walk->e->program,
+                                     walk->e->local->values[first + i].origin);
         walk->e->value_of[first + i] = args + i;
+    }
     free(types);
 }
 

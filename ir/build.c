@@ -25,7 +25,10 @@
 
 struct ir_builder *ir_builder_create(void)
 {
-    return mem_zalloc(1, sizeof(struct ir_builder));
+    struct ir_builder *builder = mem_zalloc(1, sizeof *builder);
+    struct ir_location unknown = {.kind = IR_LOCATION_UNKNOWN, .text = IR_NONE};
+    VEC_PUSH(&builder->locations, unknown);
+    return builder;
 }
 
 void ir_builder_destroy(struct ir_builder *builder)
@@ -36,6 +39,7 @@ void ir_builder_destroy(struct ir_builder *builder)
     IR_IMAGE_SECTIONS(X)
 #undef X
     VEC_FREE(&builder->slots);
+    VEC_FREE(&builder->location_slots);
     VEC_FREE(&builder->type_of_string);
     VEC_FREE(&builder->code_of_string);
     VEC_FREE(&builder->frames);
@@ -44,6 +48,7 @@ void ir_builder_destroy(struct ir_builder *builder)
     VEC_FREE(&builder->open_regions);
     VEC_FREE(&builder->copies.types);
     VEC_FREE(&builder->copies.constants);
+    VEC_FREE(&builder->copies.locations);
     free(builder);
 }
 
@@ -214,15 +219,19 @@ static uint32_t value_new(struct ir_builder *builder, uint32_t type, uint32_t op
 uint32_t ir_build_op(struct ir_builder *builder, const struct ir_op_spec *op_spec)
 {
     uint32_t index = (uint32_t)builder->ops.count;
-    struct ir_op op = {
-        .block = IR_NONE, .line = op_spec->line, .column = op_spec->column, .location = IR_NONE};
+    const struct ir_position *position = &op_spec->position;
+    struct ir_op op = {.block = IR_NONE,
+                       .line = position->line,
+                       .column = position->column,
+                       .location = IR_NONE,
+                       .loc = position->loc};
     op.name = ir_build_cstring(builder, op_spec->name);
     if (!builder->code_of_string.at[op.name])
         builder->code_of_string.at[op.name] =
             (uint16_t)(ir_opcode_find(op_spec->name, strlen(op_spec->name)) + 1);
     op.code = (uint16_t)(builder->code_of_string.at[op.name] - 1);
-    if (op_spec->location)
-        op.location = ir_build_cstring(builder, op_spec->location);
+    if (position->location)
+        op.location = ir_build_cstring(builder, position->location);
     if (builder->frames.count) {
         top(builder, FRAME_BLOCK);
         VEC_PUSH(&builder->open_ops, index);
@@ -270,9 +279,10 @@ uint32_t ir_build_block(struct ir_builder *builder, const uint32_t *arg_types, u
     return frame.args;
 }
 
-void ir_build_value_location(struct ir_builder *builder, uint32_t value, const char *text, size_t size)
+void ir_build_value_location(struct ir_builder *builder, uint32_t value, const char *text, size_t size,
+                             uint32_t loc)
 {
-    struct ir_value_location value_location = {value, ir_build_string(builder, text, size)};
+    struct ir_value_location value_location = {value, ir_build_string(builder, text, size), loc};
     BASE_CHECK(!builder->value_locations.count ||
                builder->value_locations.at[builder->value_locations.count - 1].value < value);
     VEC_PUSH(&builder->value_locations, value_location);

@@ -57,6 +57,25 @@ struct ir_attr ir_build_copy_attr(struct ir_builder *builder, const struct ir_pr
                                   const struct ir_attr *attr);
 uint32_t ir_build_copy_type(struct ir_builder *builder, const struct ir_program *from, uint32_t type);
 
+/* Locations, interned: `location` has kind, line, column and the others of its kind; text is a string of the
+ * builder. Parts are locations of the builder; more than IR_LOCATION_DEPTH of them nested is the caller's to
+ * avoid. */
+uint32_t ir_build_location(struct ir_builder *builder, const struct ir_location *location,
+                           const uint32_t *parts, uint32_t count);
+uint32_t ir_build_copy_location(struct ir_builder *builder, const struct ir_program *from, uint32_t location);
+/* of an op that was inlined: what `callee` says, called at `call`. Names join as XLA joins them when it
+ * inlines, `jit(step)/jit(relu)` and `max` to `jit(step)/jit(relu)/max`. Both of the builder; 0 is fine. */
+uint32_t ir_build_inlined_location(struct ir_builder *builder, uint32_t callee, uint32_t call);
+
+/* Where an op says it comes from. Zeroed: made by us. */
+struct ir_position {
+    uint32_t line, column; /* of the text that was read */
+    const char *location;  /* "file:line", borrowed; or NULL */
+    uint32_t loc;          /* of the builder */
+};
+/* the position of an op of another program */
+struct ir_position ir_build_position(struct ir_builder *builder, const struct ir_program *from, uint32_t op);
+
 /* Ops: begin and end bracket an op that has regions; ir_build_op does both for one without. A new op goes
  * to the end of the innermost open block (the first op, the module, is op 0). Returns the op's index; its
  * results are the values ir_builder_result(b, op, 0 ..). */
@@ -67,9 +86,8 @@ struct ir_op_spec {
     const uint32_t *result_types;
     uint32_t result_count;
     const struct ir_attr *attrs;
-    uint32_t attr_count;   /* named */
-    uint32_t line, column; /* 0 = made by us */
-    const char *location;  /* or NULL */
+    uint32_t attr_count; /* named */
+    struct ir_position position;
 };
 uint32_t ir_build_op(struct ir_builder *builder, const struct ir_op_spec *spec);
 uint32_t ir_build_begin(struct ir_builder *builder, const struct ir_op_spec *spec);
@@ -78,7 +96,11 @@ void ir_build_region(struct ir_builder *builder);
 /* opens a block of the open region; returns the index of its first argument (arguments are consecutive) */
 uint32_t ir_build_block(struct ir_builder *builder, const uint32_t *arg_types, uint32_t arg_count);
 /* the name of a block argument (ir_value_location); in the order of the values, at most once each */
-void ir_build_value_location(struct ir_builder *builder, uint32_t value, const char *text, size_t size);
+void ir_build_value_location(struct ir_builder *builder, uint32_t value, const char *text, size_t size,
+                             uint32_t loc);
+/* the same of an argument of another program; nothing when that has no location */
+void ir_build_copy_value_location(struct ir_builder *builder, uint32_t value, const struct ir_program *from,
+                                  uint32_t argument);
 void ir_build_end_block(struct ir_builder *builder);
 void ir_build_end_region(struct ir_builder *builder);
 void ir_build_end(struct ir_builder *builder); /* closes the op */

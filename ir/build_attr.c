@@ -148,7 +148,7 @@ struct ir_attr ir_build_named(struct ir_builder *builder, const char *name, stru
 }
 
 /* ---------------------------------------------------------------- copies from another program */
-static void copies_from(struct ir_builder *builder, const struct ir_program *from)
+void builder_copies_from(struct ir_builder *builder, const struct ir_program *from)
 {
     struct copies *copies = &builder->copies;
     if (copies->image == from->image && copies->types.count == from->type_count && copies->image)
@@ -157,16 +157,20 @@ static void copies_from(struct ir_builder *builder, const struct ir_program *fro
     VEC_RESERVE(&copies->types, from->type_count);
     VEC_RESERVE(&copies->constants, from->constant_count);
     copies->types.count = from->type_count;
+    VEC_RESERVE(&copies->locations, from->location_count);
     copies->constants.count = from->constant_count;
+    copies->locations.count = from->location_count;
     if (from->type_count)
         memset(copies->types.at, 0, from->type_count * sizeof *copies->types.at);
     if (from->constant_count)
         memset(copies->constants.at, 0, from->constant_count * sizeof *copies->constants.at);
+    if (from->location_count)
+        memset(copies->locations.at, 0, from->location_count * sizeof *copies->locations.at);
 }
 
 uint32_t ir_build_copy_type(struct ir_builder *builder, const struct ir_program *from, uint32_t type)
 {
-    copies_from(builder, from);
+    builder_copies_from(builder, from);
     if (!builder->copies.types.at[type]) {
         const struct ir_string *string = &from->strings[from->types[type].text];
         uint32_t made = ir_build_type(builder, from->characters + string->offset, string->size);
@@ -175,7 +179,7 @@ uint32_t ir_build_copy_type(struct ir_builder *builder, const struct ir_program 
     return builder->copies.types.at[type] - 1;
 }
 
-static uint32_t copy_string(struct ir_builder *builder, const struct ir_program *from, uint32_t string)
+uint32_t builder_copy_string(struct ir_builder *builder, const struct ir_program *from, uint32_t string)
 {
     if (string == IR_NONE)
         return IR_NONE;
@@ -198,10 +202,10 @@ static uint32_t copy_constant(struct ir_builder *builder, const struct ir_progra
 struct ir_attr ir_build_copy_attr(struct ir_builder *builder, const struct ir_program *from,
                                   const struct ir_attr *attr)
 {
-    struct ir_attr ir_attr = *attr;
-    ir_attr.name = copy_string(builder, from, attr->name);
+    struct ir_attr copy = *attr;
+    copy.name = builder_copy_string(builder, from, attr->name);
     if (attr->type != IR_NONE)
-        ir_attr.type = ir_build_copy_type(builder, from, attr->type);
+        copy.type = ir_build_copy_type(builder, from, attr->type);
     switch ((enum ir_attr_kind)attr->kind) {
     case IR_ATTR_UNIT:
     case IR_ATTR_BOOL:
@@ -210,26 +214,26 @@ struct ir_attr ir_build_copy_attr(struct ir_builder *builder, const struct ir_pr
     case IR_ATTR_FLOAT:
     case IR_ATTR_STRING:
     case IR_ATTR_SYMBOL:
-    case IR_ATTR_TEXT: ir_attr.first = copy_string(builder, from, attr->first); break;
+    case IR_ATTR_TEXT: copy.first = builder_copy_string(builder, from, attr->first); break;
     case IR_ATTR_INTS:
     case IR_ATTR_BOOLS:
-        ir_attr.first = (uint32_t)builder->ints.count;
+        copy.first = (uint32_t)builder->ints.count;
         for (uint32_t i = 0; i < attr->count; i++)
             VEC_PUSH(&builder->ints, from->ints[attr->first + i]);
         break;
     case IR_ATTR_DENSE:
-        copies_from(builder, from);
-        ir_attr.first = copy_constant(builder, from, attr->first, ir_attr.type);
+        builder_copies_from(builder, from);
+        copy.first = copy_constant(builder, from, attr->first, copy.type);
         break;
     case IR_ATTR_ARRAY:
     case IR_ATTR_DICTIONARY: {
         struct ir_attr *items = mem_zalloc(attr->count, sizeof *items);
         for (uint32_t i = 0; i < attr->count; i++)
             items[i] = ir_build_copy_attr(builder, from, &from->attrs[attr->first + i]);
-        ir_attr.first = builder_attrs(builder, IR_ATTR_ARRAY, items, attr->count).first;
+        copy.first = builder_attrs(builder, IR_ATTR_ARRAY, items, attr->count).first;
         free(items);
         break;
     }
     }
-    return ir_attr;
+    return copy;
 }

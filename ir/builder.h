@@ -1,5 +1,6 @@
-/* The builder's insides, shared by build.c (strings, types, ops, the image) and build_attr.c (attributes,
- * copies). The vectors are the arrays of struct ir_program while they grow; build.c explains the stacks. */
+/* The builder's insides, shared by build.c (strings, types, ops, the image), build_attr.c (attributes,
+ * copies) and build_location.c. The vectors are the arrays of struct ir_program while they grow; build.c
+ * explains the stacks. */
 #ifndef TOAST_IR_BUILDER_H
 #define TOAST_IR_BUILDER_H
 
@@ -20,6 +21,7 @@ struct copies {
     const void *image;
     VEC(uint32_t) types;
     VEC(uint32_t) constants;
+    VEC(uint32_t) locations;
 };
 
 struct ir_builder {
@@ -35,10 +37,13 @@ struct ir_builder {
     VEC(uint32_t) block_ops;
     VEC(int64_t) ints;
     VEC(struct ir_value_location) value_locations;
+    VEC(struct ir_location) locations;
+    VEC(uint32_t) location_parts;
     VEC(char) characters;
     VEC(unsigned char) bytes;
 
     VEC(uint32_t) slots;          /* hash table of strings: index + 1 */
+    VEC(uint32_t) location_slots; /* of locations: index + 1 */
     VEC(uint32_t) type_of_string; /* index + 1, by string */
     VEC(uint16_t) code_of_string; /* opcode + 1, by string */
 
@@ -49,6 +54,10 @@ struct ir_builder {
     struct copies copies;
 };
 
+/* forgets what was copied of another program than this one */
+void builder_copies_from(struct ir_builder *builder, const struct ir_program *from);
+/* a string of another program; IR_NONE stays */
+uint32_t builder_copy_string(struct ir_builder *builder, const struct ir_program *from, uint32_t string);
 /* appends attributes one after another; a range of the program's attributes */
 struct ir_attr builder_attrs(struct ir_builder *builder, enum ir_attr_kind kind, const struct ir_attr *items,
                              uint32_t count);

@@ -45,12 +45,11 @@ static inline const int64_t *dims_of(const struct ir_check *check, const struct 
     return ir_type_dims(check->program, type);
 }
 
-static inline bool same_shape(const struct ir_check *check, const struct ir_type *type,
-                              const struct ir_type *ir_type)
+static inline bool same_shape(const struct ir_check *check, const struct ir_type *one,
+                              const struct ir_type *other)
 {
-    return type->rank == ir_type->rank &&
-           (type->rank == 0 ||
-            memcmp(dims_of(check, type), dims_of(check, ir_type), type->rank * sizeof(int64_t)) == 0);
+    return one->rank == other->rank && (one->rank == 0 || memcmp(dims_of(check, one), dims_of(check, other),
+                                                                 one->rank * sizeof(int64_t)) == 0);
 }
 
 /* ---- what several families need ---- */

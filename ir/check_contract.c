@@ -6,10 +6,11 @@ enum error_code ir_check_dot(const struct ir_check *check)
 {
     TRY(ir_need_counts(check, 2, 1));
     struct ir_dot dot;
-    const struct ir_type *type = operand_type(check, 0), *ir_type = operand_type(check, 1);
+    const struct ir_type *left_type = operand_type(check, 0), *right_type = operand_type(check, 1);
     IR_NEED(ir_dot(check->program, check->op, &dot) == 0, "dot_dimension_numbers are missing or malformed");
     if (check->ir_op->code == IR_DOT)
-        IR_NEED(type->rank >= 1 && type->rank <= 2 && ir_type->rank >= 1 && ir_type->rank <= 2,
+        IR_NEED(left_type->rank >= 1 && left_type->rank <= 2 && right_type->rank >= 1 &&
+                    right_type->rank <= 2,
                 "needs operands of rank 1 or 2");
     struct ir_dims left = dot.lhs_batch, right = dot.rhs_batch;
     for (uint32_t i = 0; i < dot.lhs_contract.count; i++) {
@@ -17,25 +18,25 @@ enum error_code ir_check_dot(const struct ir_check *check)
         left.at[left.count++] = dot.lhs_contract.at[i];
         right.at[right.count++] = dot.rhs_contract.at[i];
     }
-    TRY(ir_need_dims(check, "lhs dimensions", &left, type->rank));
-    TRY(ir_need_dims(check, "rhs dimensions", &right, ir_type->rank));
+    TRY(ir_need_dims(check, "lhs dimensions", &left, left_type->rank));
+    TRY(ir_need_dims(check, "rhs dimensions", &right, right_type->rank));
     int64_t sizes[3 * IR_MAX_RANK];
     uint32_t rank = 0;
     for (uint32_t i = 0; i < left.count; i++)
-        IR_NEED(dims_of(check, type)[left.at[i]] == dims_of(check, ir_type)[right.at[i]],
+        IR_NEED(dims_of(check, left_type)[left.at[i]] == dims_of(check, right_type)[right.at[i]],
                 "lhs dimension %lld and rhs dimension %lld differ in size", (long long)left.at[i],
                 (long long)right.at[i]);
     for (uint32_t i = 0; i < dot.lhs_batch.count; i++)
-        sizes[rank++] = dims_of(check, type)[dot.lhs_batch.at[i]];
+        sizes[rank++] = dims_of(check, left_type)[dot.lhs_batch.at[i]];
     for (int side = 0; side < 2; side++) {
-        const struct ir_type *other_type = side ? ir_type : type;
+        const struct ir_type *type = side ? right_type : left_type;
         const struct ir_dims *used = side ? &right : &left;
-        for (uint32_t dim = 0; dim < other_type->rank; dim++) {
+        for (uint32_t dim = 0; dim < type->rank; dim++) {
             bool free_dim = true;
             for (uint32_t i = 0; i < used->count; i++)
                 free_dim = free_dim && used->at[i] != dim;
             if (free_dim)
-                sizes[rank++] = dims_of(check, other_type)[dim];
+                sizes[rank++] = dims_of(check, type)[dim];
         }
     }
     return ir_need_result(check, 0, rank, sizes);

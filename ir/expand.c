@@ -11,7 +11,7 @@
 
 struct expansion {
     struct ir_builder *builder;
-    struct ir_op_spec base;  /* line, column, location of every op made */
+    struct ir_op_spec base;  /* the position of every op made */
     enum ir_element element; /* computed in */
     uint32_t rank, feature;
     int64_t dims[IR_MAX_RANK], others; /* elements of one feature */
@@ -189,7 +189,7 @@ static bool is_sound(const struct ir_program *program, uint32_t op, int64_t feat
 }
 
 bool ir_expand_op(struct ir_builder *builder, const struct ir_program *program, uint32_t op,
-                  const uint32_t *operands, uint32_t results[3])
+                  struct ir_position position, const uint32_t *operands, uint32_t results[3])
 {
     const struct ir_op *ir_op = &program->ops[op];
     bool training = ir_op->code == IR_BATCH_NORM_TRAINING;
@@ -201,14 +201,11 @@ bool ir_expand_op(struct ir_builder *builder, const struct ir_program *program, 
         return false;
     const struct ir_type *type = ir_value_type(program, ir_operand(program, op, 0));
     enum ir_element element = (enum ir_element)type->element;
-    struct expansion expansion = {
-        .builder = builder,
-        .base = {.line = ir_op->line,
-                 .column = ir_op->column,
-                 .location = ir_op->location == IR_NONE ? NULL : ir_string(program, ir_op->location)},
-        .element = ir_element_bits(element) < 32 ? IR_F32 : element,
-        .rank = type->rank,
-        .feature = (uint32_t)feature};
+    struct expansion expansion = {.builder = builder,
+                                  .base = {.position = position},
+                                  .element = ir_element_bits(element) < 32 ? IR_F32 : element,
+                                  .rank = type->rank,
+                                  .feature = (uint32_t)feature};
     memcpy(expansion.dims, ir_type_dims(program, type), type->rank * sizeof *expansion.dims);
     expansion.others = ir_type_elements(program, type) / expansion.dims[feature];
     uint32_t in[5], whole = whole_type(&expansion, expansion.element),

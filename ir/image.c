@@ -183,8 +183,8 @@ static enum error_code check_op(struct check *check, uint32_t i)
         !range_ok(op->results, op->result_count, program->value_count) ||
         !range_ok(op->regions, op->region_count, program->region_count) ||
         !range_ok(op->attrs, op->attr_count, program->attr_count) ||
-        (op->location != IR_NONE && op->location >= program->string_count) || op->line > INT32_MAX ||
-        op->column > INT32_MAX)
+        (op->location != IR_NONE && op->location >= program->string_count) ||
+        op->loc >= program->location_count || op->line > INT32_MAX || op->column > INT32_MAX)
         return damaged(check, "op", i);
     if (i == 0 ? op->code != IR_MODULE || op->block != IR_NONE || op->result_count || op->operand_count
                : op->block >= program->block_count)
@@ -284,12 +284,48 @@ static enum error_code check_uses(struct check *check)
     return code;
 }
 
+/* what its kind has, its parts before it, nested no deeper than recursion may go */
+static bool location_ok(struct check *check, uint32_t i)
+{
+    const struct ir_program *program = check->program;
+    const struct ir_location *location = &program->locations[i];
+    bool named = location->kind == IR_LOCATION_FILE || location->kind == IR_LOCATION_NAME;
+    if (location->kind > IR_LOCATION_FUSED || (location->kind == IR_LOCATION_UNKNOWN) != (i == 0) ||
+        !range_ok(location->first, location->count, program->location_part_count) ||
+        (location->text == IR_NONE ? named : location->text >= program->string_count) ||
+        (location->kind == IR_LOCATION_CALLSITE && location->count != 2) ||
+        (location->kind < IR_LOCATION_CALLSITE && location->count > (location->kind == IR_LOCATION_NAME)))
+        return false;
+    check->depth[i] = 1;
+    for (uint32_t k = 0; k < location->count; k++) {
+        uint32_t part = program->location_parts[location->first + k];
+        if (part >= i || check->depth[part] >= IR_IMAGE_DEPTH)
+            return false;
+        if (check->depth[i] <= check->depth[part])
+            check->depth[i] = (uint16_t)(check->depth[part] + 1);
+    }
+    return true;
+}
+
+static enum error_code check_locations(struct check *check)
+{
+    enum error_code code = check->program->location_count ? ERROR_OK : damaged(check, "locations", 0);
+    check->depth = mem_zalloc(check->program->location_count + 1, sizeof *check->depth);
+    for (uint32_t i = 0; i < check->program->location_count && !code; i++)
+        if (!location_ok(check, i))
+            code = damaged(check, "location", i);
+    free(check->depth);
+    check->depth = NULL;
+    return code;
+}
+
 static enum error_code check_value_locations(struct check *check)
 {
     const struct ir_program *program = check->program;
     for (uint32_t i = 0; i < program->value_location_count; i++)
         if (program->value_locations[i].value >= program->value_count ||
             program->value_locations[i].text >= program->string_count ||
+            program->value_locations[i].loc >= program->location_count ||
             (i && program->value_locations[i].value <= program->value_locations[i - 1].value))
             return damaged(check, "value location", i);
     return ERROR_OK;
@@ -306,6 +342,8 @@ enum error_code ir_image_open(const void *image, size_t size, struct ir_program 
         code = check_types(&check);
     if (code == ERROR_OK)
         code = check_attrs(&check);
+    if (code == ERROR_OK)
+        code = check_locations(&check);
     for (uint32_t i = 0; code == ERROR_OK && i < program->op_count; i++)
         code = check_op(&check, i);
     if (code == ERROR_OK)

@@ -27,6 +27,8 @@
     X(block_ops, block_op_count, uint32_t)                                                                   \
     X(ints, int_count, int64_t)                                                                              \
     X(value_locations, value_location_count, struct ir_value_location)                                       \
+    X(locations, location_count, struct ir_location)                                                         \
+    X(location_parts, location_part_count, uint32_t)                                                         \
     X(characters, character_count, char)                                                                     \
     X(bytes, byte_count, unsigned char)
 
@@ -50,7 +52,7 @@ struct ir_image_header {
 
 #define IR_IMAGE_MAGIC "TOASTIR"
 enum {
-    IR_IMAGE_VERSION = 1,
+    IR_IMAGE_VERSION = 2,
     /* Ops and attributes nest at most this deep, so recursion over an image needs little stack. Above what
      * the reader lets pass (SCAN_DEPTH, 256), so that no image of its is refused. */
     IR_IMAGE_DEPTH = 600

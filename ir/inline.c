@@ -89,6 +89,7 @@ static enum error_code inline_call(struct ir_rebuild *rebuild, uint32_t op, cons
                                 symbol);
         rebuild->map[program->blocks[body].args + i] = rebuild->map[ir_operand(program, op, i)];
     }
+    rebuild->calls[rebuild->depth] = ir_rebuild_position(rebuild, op).loc;
     rebuild->stack[rebuild->depth++] = function;
     TRY(ir_inline_block(rebuild, body, false, e));
     rebuild->depth--;
@@ -124,7 +125,8 @@ enum error_code ir_inline_block(struct ir_rebuild *rebuild, uint32_t block, bool
         for (uint32_t k = 0; k < program->ops[op].operand_count; k++)
             VEC_PUSH(&operands, rebuild->map[ir_operand(program, op, k)]);
         uint32_t parts[3];
-        if (!ir_expand_op(rebuild->builder, program, op, operands.at, parts)) {
+        if (!ir_expand_op(rebuild->builder, program, op, ir_rebuild_position(rebuild, op), operands.at,
+                          parts)) {
             code = ir_rebuild_copy_op(rebuild, op, operands.at, e);
             continue;
         }

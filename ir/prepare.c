@@ -46,9 +46,7 @@ static void rebuild_arguments(struct ir_rebuild *rebuild, uint32_t op, const str
         }
     uint32_t first = ir_build_block(rebuild->builder, types.at, (uint32_t)types.count);
     for (uint32_t a = 0; a < kept.count; a++) {
-        const char *name = ir_value_location(program, kept.at[a]);
-        if (*name)
-            ir_build_value_location(rebuild->builder, first + a, name, strlen(name));
+        ir_build_copy_value_location(rebuild->builder, first + a, program, kept.at[a]);
         rebuild->map[kept.at[a]] = first + a;
     }
     VEC_FREE(&types);
@@ -80,6 +78,15 @@ static enum error_code rebuild_regions(struct ir_rebuild *rebuild, uint32_t op, 
         ir_build_end_region(rebuild->builder);
     }
     return ERROR_OK;
+}
+
+struct ir_position ir_rebuild_position(struct ir_rebuild *rebuild, uint32_t op)
+{
+    struct ir_position position = ir_build_position(rebuild->builder, rebuild->program, op);
+    if (rebuild->depth)
+        position.loc =
+            ir_build_inlined_location(rebuild->builder, position.loc, rebuild->calls[rebuild->depth - 1]);
+    return position;
 }
 
 /* the entry's name becomes main, whatever it was */
@@ -123,10 +130,7 @@ enum error_code ir_rebuild_copy_op(struct ir_rebuild *rebuild, uint32_t op, cons
                               .result_count = (uint32_t)types.count,
                               .attrs = attrs.at,
                               .attr_count = ir_op->attr_count,
-                              .line = ir_op->line,
-                              .column = ir_op->column,
-                              .location =
-                                  ir_op->location == IR_NONE ? NULL : ir_string(program, ir_op->location)};
+                              .position = ir_rebuild_position(rebuild, op)};
     uint32_t made;
     enum error_code code = ERROR_OK;
     if (ir_op->region_count == 0) {
@@ -158,8 +162,7 @@ static enum error_code rebuild_module(struct ir_rebuild *rebuild, uint32_t entry
     struct ir_op_spec spec = {.name = ir_op_name(program, 0),
                               .attrs = attrs.at,
                               .attr_count = (uint32_t)attrs.count,
-                              .line = program->ops[0].line,
-                              .column = program->ops[0].column};
+                              .position = ir_build_position(rebuild->builder, program, 0)};
     ir_build_begin(rebuild->builder, &spec);
     VEC_FREE(&attrs);
     ir_build_region(rebuild->builder);

@@ -1,20 +1,13 @@
 /* Printing a program in generic form (print.h): one walk over the image, no allocation but the text and one
  * number a value. Values get numbers in the order in which they are printed; an op with several results
  * takes one number (`%3:2` where it is defined, `%3#1` where its second result is used). */
-#include "ir/print.h"
+#include "ir/printer.h"
 
 #include "ir/image.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct printer {
-    const struct ir_program *program;
-    struct text *out;
-    uint32_t *numbers; /* by value: number of its op or of the argument */
-    uint32_t next, next_label;
-};
 
 /* Constants of more elements are printed as hex: a list is for people, and nobody reads a longer one. */
 enum { DENSE_LIST = 64 };
@@ -338,6 +331,7 @@ static void block_header(struct printer *printer, uint32_t block, unsigned depth
         value(printer, ir_block->args + i);
         text_add(printer->out, ": ");
         ir_print_type(printer->program, printer->program->values[ir_block->args + i].type, printer->out);
+        printer_value_location(printer, ir_block->args + i);
     }
     text_add(printer->out, ir_block->arg_count ? "):\n" : ":\n");
 }
@@ -383,7 +377,7 @@ static void signature(struct printer *printer, const struct ir_op *op)
             text_add(printer->out, ", ");
         ir_print_type(program, program->values[op->results + i].type, printer->out);
     }
-    text_add(printer->out, bare ? "\n" : ")\n");
+    text_add(printer->out, bare ? "" : ")");
 }
 
 static void print_op(struct printer *printer, uint32_t op, unsigned depth)
@@ -420,13 +414,19 @@ static void print_op(struct printer *printer, uint32_t op, unsigned depth)
         entries(printer->out, program, ir_op->attrs, ir_op->attr_count);
     }
     signature(printer, ir_op);
+    printer_location(printer, ir_op->loc);
+    text_add_char(printer->out, '\n');
 }
 
 void ir_print(const struct ir_program *program, struct text *out)
 {
     struct printer printer = {.program = program, .out = out};
     printer.numbers = mem_zalloc(program->value_count, sizeof *printer.numbers);
+    printer_locations_begin(&printer);
+    printer_location_definitions(&printer, true);
     print_op(&printer, 0, 0);
+    printer_location_definitions(&printer, false);
+    printer_locations_end(&printer);
     const struct ir_attr *resources = ir_attr_find(program, 0, IR_RESOURCES);
     if (resources && resources->kind == IR_ATTR_TEXT)
         text_printf(out, "\n%s\n", ir_string(program, resources->first));

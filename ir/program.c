@@ -236,11 +236,11 @@ const struct ir_attr *ir_attr_entry(const struct ir_program *program, const stru
 static const struct ir_attr *dictionary_at(const struct ir_program *program, uint32_t func, const char *list,
                                            uint32_t i)
 {
-    const struct ir_attr *attr = ir_attr_find(program, func, list);
-    if (!attr || attr->kind != IR_ATTR_ARRAY || i >= attr->count)
+    const struct ir_attr *all = ir_attr_find(program, func, list);
+    if (!all || all->kind != IR_ATTR_ARRAY || i >= all->count)
         return NULL;
-    const struct ir_attr *ir_attr = &program->attrs[attr->first + i];
-    return ir_attr->kind == IR_ATTR_DICTIONARY && ir_attr->count ? ir_attr : NULL;
+    const struct ir_attr *dictionary = &program->attrs[all->first + i];
+    return dictionary->kind == IR_ATTR_DICTIONARY && dictionary->count ? dictionary : NULL;
 }
 
 const struct ir_attr *ir_function_arg_attrs(const struct ir_program *program, uint32_t func, uint32_t i)
@@ -253,19 +253,51 @@ const struct ir_attr *ir_function_result_attrs(const struct ir_program *program,
     return dictionary_at(program, func, "res_attrs", i);
 }
 
-const char *ir_value_location(const struct ir_program *program, uint32_t value)
+uint32_t ir_location_name(const struct ir_program *program, uint32_t location, uint32_t *behind)
+{
+    const struct ir_location *at = &program->locations[location];
+    const uint32_t *parts = program->location_parts + at->first;
+    uint32_t name = IR_NONE, unused;
+    behind = behind ? behind : &unused;
+    *behind = location;
+    if (at->kind == IR_LOCATION_NAME) {
+        const struct ir_string *text = &program->strings[at->text];
+        *behind = at->count ? parts[0] : 0;
+        if (!text->size || program->characters[text->offset + text->size - 1] != ':')
+            return at->text;
+        return ir_location_name(program, *behind, behind);
+    }
+    uint32_t count = at->kind == IR_LOCATION_CALLSITE ? 1 : at->kind == IR_LOCATION_FUSED ? at->count : 0;
+    for (uint32_t i = 0; i < count && name == IR_NONE; i++)
+        name = ir_location_name(program, parts[i], NULL);
+    return name;
+}
+
+static const struct ir_value_location *value_location(const struct ir_program *program, uint32_t value)
 {
     uint32_t low = 0, high = program->value_location_count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
         if (program->value_locations[middle].value == value)
-            return ir_string(program, program->value_locations[middle].text);
+            return &program->value_locations[middle];
         if (program->value_locations[middle].value < value)
             low = middle + 1;
         else
             high = middle;
     }
-    return "";
+    return NULL;
+}
+
+const char *ir_value_location(const struct ir_program *program, uint32_t value)
+{
+    const struct ir_value_location *found = value_location(program, value);
+    return found ? ir_string(program, found->text) : "";
+}
+
+uint32_t ir_value_loc(const struct ir_program *program, uint32_t value)
+{
+    const struct ir_value_location *found = value_location(program, value);
+    return found ? found->loc : 0;
 }
 
 static bool is_return(const struct ir_program *program, uint32_t op)

@@ -169,6 +169,7 @@ struct ir_op {
     uint32_t block;                   /* the block it stands in; IR_NONE for op 0 */
     uint32_t line, column;            /* of the op in the text that was read; 0 = made by us */
     uint32_t location;                /* string: "file:line" of a loc(), or IR_NONE */
+    uint32_t loc;                     /* the loc() itself, of program->locations; 0: unknown */
 };
 
 struct ir_region {
@@ -221,10 +222,33 @@ struct ir_constant {
     uint32_t splat; /* 1: one element stands for all */
 };
 
+/* MLIR's locations, which compilers hand on to profilers: `loc("jit(step)/mul"(callsite(.. at ..)))`. Equal
+ * ones
+ * have one index, and parts stand before what they are part of. Number 0 is `loc(unknown)` in every program.
+ * */
+enum ir_location_kind {
+    IR_LOCATION_UNKNOWN,
+    IR_LOCATION_FILE,     /* "text":line:column, to end_line:end_column unless these are 0 */
+    IR_LOCATION_NAME,     /* "text", then its part in parentheses, if any */
+    IR_LOCATION_CALLSITE, /* parts: callee, caller */
+    IR_LOCATION_FUSED     /* parts; text: the metadata as spelt, or IR_NONE */
+};
+
+struct ir_location {
+    uint32_t kind;
+    uint32_t text;         /* string, as spelt between its quotes; IR_NONE */
+    uint32_t first, count; /* range of program->location_parts: indices of locations */
+    uint32_t line, column, end_line, end_column;
+};
+
+/* Locations nest at most this deep as read; what lies deeper is unknown. Inlining adds what calls nest. */
+enum { IR_LOCATION_DEPTH = 256 };
+
 /* Where a block argument says it comes from: `%arg0: tensor<..> loc("params['embed']")`. Sorted by value. */
 struct ir_value_location {
     uint32_t value;
-    uint32_t text; /* string: the name, or "file:line" when there is none */
+    uint32_t text; /* string: the name, or "file:line" when there is none; "": neither */
+    uint32_t loc;  /* the whole, of program->locations */
 };
 
 struct ir_program {
@@ -256,6 +280,10 @@ struct ir_program {
     uint64_t byte_count; /* of constants */
     const struct ir_value_location *value_locations;
     uint32_t value_location_count;
+    const struct ir_location *locations;
+    uint32_t location_count;
+    const uint32_t *location_parts;
+    uint32_t location_part_count;
     uint8_t digest[32]; /* SHA-256 of the text that was read; zeros for built programs */
     const void *image;  /* the block all of the above lies in */
     size_t image_size;
@@ -314,6 +342,13 @@ const struct ir_attr *ir_function_result_attrs(const struct ir_program *program,
 
 /* name of a block argument as its location says ("params['embed']", else "file:line"); "" when it has none */
 const char *ir_value_location(const struct ir_program *program, uint32_t value);
+/* The name that compilers give an op at this location ("jit(step)/mul"; a string), and in *behind, if not
+ * NULL,
+ * what the location says besides it. Names that end in a colon are XLA's types of ops and are passed over; of
+ * a call the callee's counts, of fused locations the first that has one. IR_NONE: none has. */
+uint32_t ir_location_name(const struct ir_program *program, uint32_t location, uint32_t *behind);
+/* the location of a block argument, of program->locations; 0 when it has none */
+uint32_t ir_value_loc(const struct ir_program *program, uint32_t value);
 
 /* Recognises a reducer body: two scalar arguments, one op of both, return. Gives its opcode
  * (IR_ADD, IR_MULTIPLY, IR_MAXIMUM, IR_MINIMUM, IR_AND, IR_OR, IR_XOR) or IR_UNKNOWN when opaque. A body that

@@ -32,6 +32,7 @@ struct ir_rebuild {
     uint32_t entry;                   /* the function that is kept, as a public @main */
     /* of the first rebuild: functions that are being inlined, outermost first */
     uint32_t stack[IR_CALL_DEPTH], depth;
+    uint32_t calls[IR_CALL_DEPTH]; /* the locations of their calls, of the builder */
     /* of the second rebuild; live is NULL during the first, and that is how the two are told apart */
     uint32_t *same; /* by value: the value that it always equals (invariants.h) */
     uint8_t *live;  /* by op */
@@ -41,6 +42,8 @@ struct ir_rebuild {
 /* ---- prepare.c */
 /* does the op lose operand, result and block argument i, because a loop carries it unchanged? */
 bool ir_rebuild_drops(const struct ir_rebuild *rebuild, uint32_t op, uint32_t i);
+/* where the new op comes from that stands for an op of the old program: inside a call, called there */
+struct ir_position ir_rebuild_position(struct ir_rebuild *rebuild, uint32_t op);
 /* Appends the op with these operands (values of the new program) and its regions; its results enter the map.
  * ERROR_MODULE_TOO_LARGE when inlining makes the program grow without measure; ERROR_UNSUPPORTED_MODULE for a
  * region of several blocks. */

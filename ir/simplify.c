@@ -29,24 +29,20 @@ bool ir_drops_operand(const struct ir_program *program, uint32_t op, uint32_t op
     return is_empty_type(program, ir_value_type(program, ir_operand(program, op, operand)));
 }
 
-static struct ir_op_spec spec_of(const struct ir_program *program, uint32_t op, const char *name,
-                                 const uint32_t *type)
+static struct ir_op_spec spec_of(struct ir_builder *builder, const struct ir_program *program, uint32_t op,
+                                 const char *name, const uint32_t *type)
 {
-    const struct ir_op *ir_op = &program->ops[op];
     return (struct ir_op_spec){.name = name,
                                .result_types = type,
                                .result_count = 1,
-                               .line = ir_op->line,
-                               .column = ir_op->column,
-                               .location =
-                                   ir_op->location == IR_NONE ? NULL : ir_string(program, ir_op->location)};
+                               .position = ir_build_position(builder, program, op)};
 }
 
 static uint32_t write_constant(struct ir_builder *builder, const struct ir_program *program, uint32_t op,
                                uint32_t type, uint32_t element)
 {
     static const unsigned char zero[IR_ELEMENT_BYTES];
-    struct ir_op_spec spec = spec_of(program, op, "stablehlo.constant", &type);
+    struct ir_op_spec spec = spec_of(builder, program, op, "stablehlo.constant", &type);
     size_t bytes =
         ir_element_bits((enum ir_element)element) <= 8 ? 1 : ir_element_bits((enum ir_element)element) / 8;
     struct ir_attr value = ir_build_named(builder, "value", ir_build_dense(builder, type, zero, bytes, true));
@@ -58,7 +54,7 @@ static uint32_t write_constant(struct ir_builder *builder, const struct ir_progr
 static uint32_t write_broadcast(struct ir_builder *builder, const struct ir_program *program, uint32_t op,
                                 uint32_t type, uint32_t padding)
 {
-    struct ir_op_spec spec = spec_of(program, op, "stablehlo.broadcast_in_dim", &type);
+    struct ir_op_spec spec = spec_of(builder, program, op, "stablehlo.broadcast_in_dim", &type);
     struct ir_attr dims = ir_build_named(builder, "broadcast_dimensions", ir_build_ints(builder, NULL, 0));
     spec.operands = &padding;
     spec.operand_count = 1;
@@ -72,7 +68,7 @@ static uint32_t write_concatenate(struct ir_builder *builder, const struct ir_pr
 {
     const struct ir_op *ir_op = &program->ops[op];
     uint32_t *kept = mem_alloc(sizeof *kept * ir_op->operand_count), count = 0, result;
-    struct ir_op_spec spec = spec_of(program, op, "stablehlo.concatenate", &type);
+    struct ir_op_spec spec = spec_of(builder, program, op, "stablehlo.concatenate", &type);
     for (uint32_t i = 0; i < ir_op->operand_count; i++)
         if (!ir_drops_operand(program, op, i))
             kept[count++] = operands[i];

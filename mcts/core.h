@@ -115,7 +115,8 @@ struct core_tuning {
     uint32_t walk_length; /* steps, mean */
     uint8_t mean_only;    /* Q without the maximum */
     uint8_t uniform_prior;
-    uint8_t last_only; /* decisions are only appended */
+    uint8_t last_only;  /* decisions are only appended */
+    uint8_t any_length; /* short trajectories are worth no more than long ones */
     uint8_t no_polish;
     uint8_t apart; /* every task starts from an empty snapshot */
 };

@@ -134,10 +134,10 @@ static void destroy(struct search_domain *domain)
     free(domain);
 }
 
-static bool same(struct plan_decision decision, struct plan_decision plan_decision)
+static bool same(struct plan_decision one, struct plan_decision other)
 {
-    return decision.group == plan_decision.group && decision.bits == plan_decision.bits &&
-           decision.axis == plan_decision.axis && decision.scope == plan_decision.scope;
+    return one.group == other.group && one.bits == other.bits && one.axis == other.axis &&
+           one.scope == other.scope;
 }
 
 /* number of a decision; one that is not offered (a baseline's, below min_effect) gets a number behind

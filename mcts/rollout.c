@@ -36,12 +36,18 @@ static void visit(struct core_task *task, uint32_t edge, int32_t r)
         tree_edge->best = r;
 }
 
+/* what a decision more costs a trajectory (the paper, section 4.1: short ones are easier to learn from) */
+static int32_t depth_reward(const struct core_task *task)
+{
+    return task->search->tuning.any_length ? 0 : REWARD_DEPTH;
+}
+
 /* The trajectory ends at node, whose value is known. */
 static void back_up(struct core_task *task, const struct path *path, uint32_t node)
 {
     struct tree *tree = &task->snapshot->tree;
     const struct tree_node *n = &tree->nodes.at[node];
-    int32_t r = n->value - n->list_count * REWARD_DEPTH;
+    int32_t r = n->value - n->list_count * depth_reward(task);
     visit(task, tree_edge(tree, node, TREE_STOP, n->state), r);
     for (uint32_t i = 0; i < path->count; i++)
         visit(task, path->edges[i], r);
@@ -271,7 +277,8 @@ static void walker_start(struct core_task *task, struct walker *walker)
                                                      : &search->root;
     static const int32_t slacks[] = {0, 5 * REWARD_DEPTH, 20 * REWARD_DEPTH, 50 * REWARD_DEPTH};
     walker->list = from->list;
-    walker->value = core_reward(search, from->cost) - (int32_t)from->list.count * REWARD_DEPTH;
+    walker->value = core_reward(search, from->cost) -
+                    (int32_t)from->list.count * (search->tuning.any_length ? 0 : REWARD_DEPTH);
     walker->slack = slacks[rng_below(&task->rng, search->tuning.slacks)];
 }
 
@@ -287,7 +294,7 @@ static enum error_code walk(struct core_task *task, struct walker *walker, struc
     enum error_code code = core_task_value(task, &list, hash, FOUND_MCTS, &node, e);
     if (code)
         return code;
-    int32_t value = task->snapshot->tree.nodes.at[node].value - (int32_t)list.count * REWARD_DEPTH;
+    int32_t value = task->snapshot->tree.nodes.at[node].value - (int32_t)list.count * depth_reward(task);
     if (value >= walker->value - walker->slack) {
         walker->value = value;
         walker->list = list;

@@ -252,10 +252,10 @@ static uint64_t identity(const struct search *search)
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         h = hash_combine(h, words[i]);
     const struct core_tuning *tuning = &search->tuning;
-    const uint64_t tuned[] = {tuning->walkers,     tuning->playout,   tuning->explore,
-                              tuning->widen,       tuning->strangers, tuning->slacks,
-                              tuning->walk_length, tuning->mean_only, tuning->uniform_prior,
-                              tuning->last_only,   tuning->no_polish, tuning->apart};
+    const uint64_t tuned[] = {
+        tuning->walkers,   tuning->playout,     tuning->explore,   tuning->widen,         tuning->strangers,
+        tuning->slacks,    tuning->walk_length, tuning->mean_only, tuning->uniform_prior, tuning->last_only,
+        tuning->no_polish, tuning->apart,       tuning->any_length};
     for (size_t i = 0; i < sizeof tuned / sizeof *tuned; i++)
         h = hash_combine(h, tuned[i]);
     for (uint32_t i = 0; i < search->domain->baseline_count; i++)
@@ -366,6 +366,14 @@ void search_begin(const struct search *search, struct search_blob *snapshot)
     core_snapshot_release(&p);
 }
 
+/* the visits of the stop edges, by the decisions of their nodes */
+static void count_lengths(const struct tree *tree, uint64_t *lengths)
+{
+    for (size_t i = 0; i < tree->edges.count; i++)
+        if (tree->edges.at[i].action == TREE_STOP)
+            lengths[tree->nodes.at[tree->edges.at[i].node].list_count] += tree->edges.at[i].n;
+}
+
 enum error_code search_open(const struct search *search, const void *snapshot, size_t size,
                             struct search_state *out, struct error *e)
 {
@@ -389,6 +397,7 @@ enum error_code search_open(const struct search *search, const void *snapshot, s
             out->curve[i].cost = p.curve[i].cost;
             out->curve[i].step_ps = p.curve[i].step_ps;
         }
+        count_lengths(&p.tree, out->lengths);
     }
     core_snapshot_release(&p);
     return code;

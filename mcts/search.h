@@ -88,6 +88,8 @@ struct search_state {             /* read from a snapshot */
         struct cost cost;
         int64_t step_ps;
     } curve[SEARCH_CURVE];
+    /* by decisions of the plan where they ended: rollouts, of edges that the snapshot has */
+    uint64_t lengths[SEARCH_MAX_LIST + 1];
 };
 
 void search_begin(const struct search *search, struct search_blob *snapshot);

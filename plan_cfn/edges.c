@@ -158,8 +158,8 @@ static double fastest_ps_per_byte(const struct plan_cfn *n)
  * promises nothing. */
 static bool promises(const struct plan_cfn *n, uint32_t def_space, uint32_t use_space, uint32_t value)
 {
-    const struct nda_space *space = &n->nda->spaces[def_space], *nda_space = &n->nda->spaces[use_space];
-    const struct nda_space *ends[] = {space, nda_space};
+    const struct nda_space *def = &n->nda->spaces[def_space], *use = &n->nda->spaces[use_space];
+    const struct nda_space *ends[] = {def, use};
     uint32_t atoms = n->nda->value_atoms[value + 1] - n->nda->value_atoms[value];
     const struct nda_atom *atom = n->nda->atoms + n->nda->value_atoms[value];
     for (int i = 0; i < 2; i++) {
@@ -174,9 +174,9 @@ static bool promises(const struct plan_cfn *n, uint32_t def_space, uint32_t use_
                     return false; /* the boundary's blocks are not the atoms' */
         }
     }
-    if (space->kind == NDA_SPACE_OP && spmd_forms_passes_partials(n->forms, space->op))
-        for (uint32_t i = 0; i < n->nda->program->ops[space->op].operand_count; i++)
-            if (n->may_be_partial[ir_operand(n->nda->program, space->op, i)])
+    if (def->kind == NDA_SPACE_OP && spmd_forms_passes_partials(n->forms, def->op))
+        for (uint32_t i = 0; i < n->nda->program->ops[def->op].operand_count; i++)
+            if (n->may_be_partial[ir_operand(n->nda->program, def->op, i)])
                 return false;
     return true;
 }

@@ -3,9 +3,10 @@
  *   rounds     solve a heuristic network, price its plan by the walk, lower the limit when it did not fit
  *   bound      solve the admissible network; nothing when some space has options left out
  *
- * A quick run solves the network that mostly wins. Where that is not behind what is known already it tries
- * the others by an eighth of the passes, and whole where that comes near the best (docs/performance.md has
- * the figures). The plan that is returned is the best of all that were priced, the pins alone among them:
+ * A quick run solves the network that mostly wins, by an eighth of the passes first: where that is far behind
+ * what is known already it ends. Where the whole is not behind it tries the others in the same way
+ * (docs/performance.md has the figures). The plan that is returned is the best of all that were priced, the
+ * pins alone among them:
  * there is always one. */
 #include "plan_cfn/internal.h"
 
@@ -13,7 +14,7 @@
 
 enum { DEFAULT_PASSES = 2000, LEAST_UNITS = 8, MOST_UNITS = 10000, LIMIT_ROUNDS = 3, SCOUT_SHARE = 8 };
 /* costs over the best so far, over what is known */
-static const double SCOUT_NEAR = 1.01, KNOWN_NEAR = 1.005;
+static const double SCOUT_NEAR = 1.01, KNOWN_NEAR = 1.005, KNOWN_FAR = 1.1;
 /* matrix entries to a unit, as cfn counts */
 static const double UNIT_ENTRIES = 1 << 20;
 /* where nothing fits, the next round has as its limit the least that is possible, and room above it */
@@ -125,7 +126,16 @@ static enum error_code all_heuristics(struct rounds *rounds, struct plan_cfn *n,
     struct cost least;
     bool any;
     const struct plan_cfn_budget *cfn_budget = rounds->budget;
-    enum error_code code = heuristic(rounds, n, &least, &any, e);
+    enum error_code code = ERROR_OK;
+    if (cfn_budget->quick && cfn_budget->known && passes >= SCOUT_SHARE) {
+        rounds->passes = passes / SCOUT_SHARE;
+        code = heuristic(rounds, n, &least, &any, e);
+        rounds->passes = passes;
+        if (code != ERROR_OK || (any && !is_near(least, *cfn_budget->known, KNOWN_FAR)))
+            return code;
+    }
+    if (code == ERROR_OK)
+        code = heuristic(rounds, n, &least, &any, e);
     if (code == ERROR_OK && cfn_budget->quick && cfn_budget->known &&
         !is_near(rounds->out->cost, *cfn_budget->known, KNOWN_NEAR))
         return code;

@@ -116,7 +116,10 @@ static enum error_code write_lowered(const struct planner_job *j, const struct l
                                      struct report *report, struct planner_module *modules, uint32_t *count,
                                      struct planner_proof *proof, struct error *e)
 {
+    planner_stage(j->request, "modules");
     TRY(add_modules(j, lowered, report, modules, count, e));
+    if (j->request->proof)
+        planner_stage(j->request, "proof");
     return j->request->proof ? add_proof(j, lowered, report, proof, e) : ERROR_OK;
 }
 
@@ -174,6 +177,7 @@ static enum error_code make_report(const struct planner_job *j, const struct sea
 {
     struct search_plan best;
     planner_job_best(j, state, whole, &best);
+    planner_stage(j->request, "report");
     TRY(report_create(j->evaluator, j->search, state, &best, out, e));
     if (j->has_network) {
         report_add_baseline(*out, "cfn", &j->network.price, j->network.cost);
@@ -184,6 +188,7 @@ static enum error_code make_report(const struct planner_job *j, const struct sea
         add_segments(j, *out);
     planner_job_tell_annotations(j, *out);
     planner_job_describe(j, whole, *out);
+    planner_stage(j->request, "constraints");
     enum error_code code = report_add_constraints(*out, e);
     if (code != ERROR_OK) {
         report_destroy(*out);
@@ -205,6 +210,8 @@ static enum error_code finish(const struct planner_job *j, const struct search_s
     TRY(planner_job_write(j, out->report, out->modules, &out->module_count, &out->proof, e));
     out->proved = j->request->proof;
     out->fits = out->report->smallest_budget_bytes == 0;
+    if (j->request->alternatives)
+        planner_stage(j->request, "alternatives");
     return j->request->alternatives ? planner_job_alternatives(j, snapshot, whole, out, e) : ERROR_OK;
 }
 

@@ -3,11 +3,7 @@
  * The experts' plans are priced on the fold, and the best of them, which are near to what a search will look
  * at, on the whole program as well; so are some random lists of decisions. Where step time or peak of one of
  * the former is off by more than MOST_WRONG, or of more than MOST_BEYOND of the latter, more layers are kept;
- * where that is no better, the program is priced as a whole.
- *
- * Where the backend runs weights' gradients behind the rest nothing is tried: which stream is ahead when they
- * begin depends on how many layers there were, so that prices on a fold are 0.1 to 1 % off in the mean and up
- * to 4 % for some plans. */
+ * where that is no better, the program is priced as a whole. */
 #include "planner/fold.h"
 
 #include <math.h>
@@ -124,8 +120,6 @@ enum error_code planner_fold_choose(struct evaluator *evaluator, struct planner_
 {
     double least = 0;
     *out = (struct planner_fold){0};
-    if (evaluator_machine(evaluator)->backend->gradients_late)
-        return ERROR_OK;
     for (uint32_t kept = FEWEST_KEPT; kept <= MOST_KEPT; kept += 2) {
         if (!evaluator_fold(evaluator, kept))
             break;

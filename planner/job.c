@@ -47,6 +47,7 @@ static enum error_code check_memory(const struct planner_job *j, struct error *e
 static enum error_code make(struct planner_job *j, struct error *e)
 {
     const struct planner_request *request = j->request;
+    planner_stage(request, "analysis");
     TRY(ir_prepare_entry(j->image, request->entry[0] ? request->entry : NULL, &j->prepared, e));
     TRY(nda_create(&j->prepared, &request->analysis, &j->nda, e));
     TRY(planner_machine_create(request, &j->machine, e));
@@ -58,6 +59,7 @@ static enum error_code make(struct planner_job *j, struct error *e)
     cost_axis_order(&j->machine, &request->mesh, walk.axis_order);
     walk.combine_bytes = request->combine_bytes;
     TRY(evaluator_create(j->context, &j->machine, &walk, &j->evaluator, e));
+    planner_stage(request, "fold");
     if (!request->no_fold && (request->method == PLANNER_AUTO || request->method == PLANNER_MCTS ||
                               request->method == PLANNER_CFN))
         TRY(planner_fold_choose(j->evaluator, &j->fold, e));
@@ -71,6 +73,7 @@ static enum error_code make(struct planner_job *j, struct error *e)
         search.method = SEARCH_BASELINES;
     else if (request->method == PLANNER_PROPAGATE)
         search.method = SEARCH_START;
+    planner_stage(request, "experts");
     return search_create(j->evaluator, &search, &j->search, e);
 }
 

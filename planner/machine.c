@@ -1,6 +1,22 @@
 /* Device, profile and overrides -> machine; see machine.h. */
 #include "planner/machine.h"
 
+static const double WITHOUT_LIMIT = 1e6; /* times a rate: what it takes is nothing */
+
+/* Collectives take what their bytes take over the links, products what their FLOPs take; no latency, no
+ * launch, no memory traffic, nothing beside anything else. Products count because else the plan that splits
+ * nothing would be free. */
+static void only_volume(struct cost_machine *machine)
+{
+    for (uint32_t axis = 0; axis < MESH_MAX_AXES; axis++)
+        machine->links[axis].latency_ps = 0;
+    machine->asynchronous = false;
+    machine->fusion_weight = 0;
+    machine->tables = NULL;
+    machine->table_count = 0;
+    machine->volume_only = true;
+}
+
 enum error_code planner_machine_create(const struct planner_request *request, struct cost_machine *out,
                                        struct error *e)
 {
@@ -25,6 +41,10 @@ enum error_code planner_machine_create(const struct planner_request *request, st
             device.rate_flops[i] = request->overrides.rate_flops[i];
     if (request->overrides.has_compiler)
         device.compiler = request->overrides.compiler;
+    if (request->volume_price) {
+        device.launch_ps = device.host_latency_ps = device.network_latency_ps = 0;
+        device.memory_bytes_per_s *= WITHOUT_LIMIT;
+    }
     enum error_code code =
         cost_machine_create_device(&request->mesh, &device, request->memory_limit_bytes, out, e);
     out->asynchronous &= !request->no_overlap;
@@ -35,5 +55,7 @@ enum error_code planner_machine_create(const struct planner_request *request, st
         for (int i = 0; i < COST_RATES; i++)
             out->measured_flops |= profile->rate_flops[i] > 0;
     }
+    if (request->volume_price)
+        only_volume(out);
     return code;
 }

@@ -100,7 +100,19 @@ struct planner_request {
     bool no_overlap;   /* collectives block computation, whatever the backend does */
     bool proof;        /* run original and sharded modules and compare */
     bool no_baselines; /* do not start the search from the experts' plans */
-    bool no_fold;      /* the search prices every plan on the whole program */
+    /* ablation: collectives by bytes over bandwidth, products by FLOPs, nothing else (planner/machine.h) */
+    bool volume_price;
+    bool no_fold; /* the search prices every plan on the whole program */
+    /* told when a stage of the job begins, by the thread that is in it: a job reads no clock, its caller may.
+     * name: static text, "analysis" .. ; NULL: nobody listens */
+    void (*stage)(const char *name, void *user);
+    void *stage_user;
 };
+/* the job enters a stage */
+static inline void planner_stage(const struct planner_request *request, const char *name)
+{
+    if (request->stage)
+        request->stage(name, request->stage_user);
+}
 
 #endif

@@ -35,11 +35,11 @@ void queue_event_id_format(struct queue_event_id id, char out[QUEUE_EVENT_ID_SIZ
     snprintf(out, QUEUE_EVENT_ID_SIZE, "%" PRIu64 "-%" PRIu64, id.ms, id.number);
 }
 
-int queue_event_id_compare(struct queue_event_id event_id, struct queue_event_id queue_event_id)
+int queue_event_id_compare(struct queue_event_id one, struct queue_event_id other)
 {
-    if (event_id.ms != queue_event_id.ms)
-        return event_id.ms < queue_event_id.ms ? -1 : 1;
-    return event_id.number < queue_event_id.number ? -1 : event_id.number > queue_event_id.number;
+    if (one.ms != other.ms)
+        return one.ms < other.ms ? -1 : 1;
+    return one.number < other.number ? -1 : one.number > other.number;
 }
 
 void queue_events_release(struct queue_events *events)

@@ -16,7 +16,7 @@ enum {
 /* "ms-number" in decimal without sign, blanks or leading zeros; nothing else is an id */
 bool queue_event_id_parse(const char *text, struct queue_event_id *out);
 void queue_event_id_format(struct queue_event_id id, char out[QUEUE_EVENT_ID_SIZE]);
-int queue_event_id_compare(struct queue_event_id event_id, struct queue_event_id queue_event_id);
+int queue_event_id_compare(struct queue_event_id one, struct queue_event_id other);
 
 struct queue_event {
     char job[QUEUE_ID_SIZE];

@@ -12,6 +12,7 @@
 --                       r:<i> digest of its result, c:<i> deaths by its own fault, h:<i> attempts that its hosts lost,
 --                       e:<i>:<reason> both by reason, ms what the finished tasks took together
 --   {t}:d:<id>:<epoch>  hash: results of the step's tasks, in the bytes that the worker sent
+--   {t}:c:<slot>        string: number of the last token of a worker's slot that was given a task, and the task (library_claims.lua)
 --   {t}:run             zset: jobs with tasks to claim, oldest first; by tenant in {t}:r:<tenant> (library_tenants.lua)
 --                       a step of kind referee waits in {t}:ref:<name> instead (library_referee.lua)
 --   {t}:lease           zset: end of lease (ms) -> id/kind/epoch/index
@@ -38,6 +39,8 @@ local TASK_DEATHS, TASK_HOST_DEATHS, JOB_ATTEMPTS, BACKOFF_MAX_MS = 3, 12, 5, 60
 -- library_tenants.lua: which jobs may be claimed, whose turn it is, what a task costs its tenant
 local run_add, run_remove, run_claim, run_next, run_more, run_mend, task_begins, task_ends, step_ends, task_noted, rollouts_noted
 local restart   -- library_restart.lua
+local claim_noted, claim_before   -- library_claims.lua
+local requeue   -- library_reap.lua
 local submit_allowed, limits_of, module_used, modules_expire   -- library_tenants.lua too
 local REFEREES = {'xla_gpu', 'xla_tpu', 'xla_cpu'}   -- library_referee.lua; api/request.c has the same names
 local referee_reap
@@ -227,6 +230,7 @@ local function lease(job, index, token)
     local now = now_ms()
     call('HSET', k, 'o:' .. index, token, 's:' .. index, int(now))
     task_begins(job, index)
+    claim_noted(token, member_of(job, index))
     call('ZADD', P .. 'lease', int(now + LEASE_MS), member_of(job, index))
     if job.tasks == '1' then call('HINCRBY', P .. 'j:' .. job.id, 'fence', 1) end
     if call('ZCARD', P .. 'p:' .. job.id) == 0 then run_remove(job) else ring() end
@@ -288,8 +292,10 @@ local function claim_job(id, token, build)
     return take(job, token)
 end
 
--- claim(token, build, tenant of the last task or '') -> task or nil
+-- claim(token, build, tenant of the last task or '') -> task or nil. The same token is given the same task again.
 local function claim(keys, args)
+    local over, task = claim_before(args[1])
+    if over then return task end
     return run_claim(args[1], args[2], args[3] or '', claim_job)
 end
 

@@ -30,7 +30,7 @@ local function dead_by_hosts(job, index, last)
              '{"code":"host_fault","message":' .. cjson.encode(message) .. '}')
 end
 
-local function requeue(member, lost)
+requeue = function(member, lost)
     local id, kind, epoch, index = parse_member(member)
     call('ZREM', P .. 'lease', member)
     local job = load(id)

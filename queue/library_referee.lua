@@ -22,9 +22,12 @@ local function referee_live(name, within_ms)
     return false
 end
 
--- referee_claim(worker, token, name ...) -> task or nil; the worker is one of these referees
+-- referee_claim(worker, token, name ...) -> task or nil; the worker is one of these referees. As claim: the same token is given
+-- the same task again.
 local function referee_claim(keys, args)
     referee_heard(args[1], args, 3)
+    local over, given = claim_before(args[2])
+    if over then return given end
     for i = 3, #args do
         for _, id in ipairs(call('ZRANGE', P .. 'ref:' .. args[i], 0, 15)) do
             local job = load(id)

@@ -3,10 +3,10 @@
 local STRAGGLER_MS, STRAGGLER_TIMES, STRAGGLER_LOOK = 1000, 4, 16
 
 -- whether task `index` of a step is a straggler: half of the step is done and this one takes several times what those took
-local function straggling(k, tasks, done, index, now)
+local function straggling(k, tasks, done, index, now, token)
     if done * 2 < tasks then return false end
     local f = call('HMGET', k, 'o:' .. index, 's:' .. index, 'x:' .. index, 'ms')
-    if not f[1] or not f[2] or f[3] or not f[4] then return false end
+    if not f[1] or not f[2] or (f[3] and f[3] ~= token) or not f[4] then return false end
     return now - tonumber(f[2]) > math.max(STRAGGLER_MS, STRAGGLER_TIMES * tonumber(f[4]) / done)
 end
 
@@ -19,9 +19,8 @@ local function assist(keys, args)
         local j = call('HMGET', P .. 'j:' .. id, 'tasks', 'epoch', 'kind', 'build', 'stop', 'done')
         local k = P .. 'k:' .. id .. ':' .. epoch
         if j[1] and tonumber(j[1]) > 1 and j[2] == epoch and j[3] == kind and j[4] == args[2] and j[5] == ''
-            and straggling(k, tonumber(j[1]), tonumber(j[6]), index, now) then
-            call('HSET', k, 'x:' .. index, args[1])
-            count('assisted')
+            and straggling(k, tonumber(j[1]), tonumber(j[6]), index, now, args[1]) then
+            if call('HSET', k, 'x:' .. index, args[1]) == 1 then count('assisted') end   -- else it asks once more
             return task_reply(load(id), index, args[1])
         end
     end

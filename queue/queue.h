@@ -196,10 +196,17 @@ void queue_task_release(struct queue_task *task);
 
 /* waits at most `wait_ms` (<= 1000) for the doorbell */
 enum error_code queue_wait(struct queue *queue, int wait_ms, struct error *e) BASE_CHECKED;
-/* last: tenant of the task that this worker did before, or "": it stays with it for a slice of time. *found
- * false: nothing to do for this build */
+/* token: SLOT.N, where SLOT is whoever asks, who works on one task at a time, and N rises from one task to
+ * the next. A claim whose answer was lost is repeated with the same token, which is given the same task;
+ * with a later one, what the slot still holds is taken for lost and given free at once; with an earlier one
+ * the request comes too late and finds nothing. A token without N is a slot of its own. last: tenant of the
+ * task that this worker did before, or "": it stays with it for a slice of time. *found false: nothing to
+ * do for this build */
 enum error_code queue_claim(struct queue *queue, const char *token, const char *build, const char *last,
                             struct queue_task *out, bool *found, struct error *e) BASE_CHECKED;
+/* Whoever claimed with this token and had no answer wants none any more: a task that the claim was given is
+ * given back, and one that arrives later finds nothing. */
+enum error_code queue_unclaim(struct queue *queue, const char *token, struct error *e) BASE_CHECKED;
 /* What the tasks of step epoch - 1 left, by index: names are decimal indices. */
 enum error_code queue_results(struct queue *queue, const char *id, uint32_t epoch, struct queue_fields *out,
                               struct error *e) BASE_CHECKED;

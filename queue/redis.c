@@ -7,6 +7,7 @@
 #include "base/secret.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +34,6 @@ struct redis {
     char *user, *password;  /* NULL: none; a user has a password */
     int port;
     unsigned long connects;
-    char version[13]; /* of the function library: first digits of its SHA-256 */
 };
 
 /* USER:PASSWORD; without USER Redis' own default; without PASSWORD that of the environment */
@@ -46,14 +46,22 @@ static void take_credentials(struct redis *redis, const char *text, size_t size)
     redis->password = colon ? mem_strndup(colon + 1, size - user - 1) : NULL;
 }
 
-enum error_code redis_create(const char *address, struct redis **out, struct error *e)
+static pthread_once_t version_found = PTHREAD_ONCE_INIT;
+static char version[13]; /* of the function library: first digits of its SHA-256 */
+
+static void find_version(void)
 {
-    struct redis *redis = mem_zalloc(1, sizeof *redis);
     uint8_t digest[32];
     char hex[65];
     sha256_bytes(queue_library_text, strlen((const char *)queue_library_text), digest);
     sha256_format(digest, hex);
-    snprintf(redis->version, sizeof redis->version, "%.12s", hex);
+    snprintf(version, sizeof version, "%.12s", hex);
+}
+
+enum error_code redis_create(const char *address, struct redis **out, struct error *e)
+{
+    struct redis *redis = mem_zalloc(1, sizeof *redis);
+    pthread_once(&version_found, find_version);
     if (strncmp(address, "unix:", 5) == 0 && address[5]) {
         redis->unix_path = mem_strdup(address + 5);
     } else if (strncmp(address, "redis://", 8) == 0) {
@@ -238,7 +246,7 @@ enum error_code redis_command(struct redis *redis, int argc, const char **argv, 
 /* The library's text names itself and its functions by version, so that two builds stand side by side. */
 static enum error_code load_library(struct redis *redis, struct error *e)
 {
-    char *text = mem_printf("#!lua name=toast_%s\nlocal V = '%s'\n%s", redis->version, redis->version,
+    char *text = mem_printf("#!lua name=toast_%s\nlocal V = '%s'\n%s", version, version,
                             (const char *)queue_library_text);
     const char *argv[] = {"FUNCTION", "LOAD", "REPLACE", text};
     redisReply *reply = NULL;
@@ -251,7 +259,7 @@ static enum error_code load_library(struct redis *redis, struct error *e)
 
 const char *redis_library_version(const struct redis *redis)
 {
-    return redis->version;
+    return version;
 }
 
 static void append_call(struct redis *redis, const char *function, const struct redis_call *redis_call)
@@ -315,7 +323,7 @@ static enum error_code round_trip(struct redis *redis, const char *function, str
 
 void redis_calls(struct redis *redis, const char *name, struct redis_call *calls, size_t count)
 {
-    char *function = mem_printf("toast_%s_%s", name, redis->version);
+    char *function = mem_printf("toast_%s_%s", name, version);
     struct error why = {0};
     enum error_code code = ERROR_OK;
     bool known = false;

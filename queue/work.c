@@ -99,6 +99,13 @@ enum error_code queue_claim(struct queue *queue, const char *token, const char *
     return take(queue, "claim", token, build, last, out, found, e);
 }
 
+enum error_code queue_unclaim(struct queue *queue, const char *token, struct error *e)
+{
+    struct call call = {0};
+    call_add(&call, token);
+    return call_plain(queue, "unclaim", &call, e);
+}
+
 enum error_code queue_assist(struct queue *queue, const char *token, const char *build,
                              struct queue_task *out, bool *found, struct error *e)
 {

@@ -142,10 +142,9 @@ void report_arguments(const struct plan_context *context, const struct plan *pla
 /* the order of plans (cost_compare), which has no hash of a baseline: names instead */
 static int by_plan_order(const void *left, const void *right)
 {
-    const struct report_baseline *baseline = left, *report_baseline = right;
-    int order =
-        cost_compare(baseline->cost, (struct hash128){0, 0}, report_baseline->cost, (struct hash128){0, 0});
-    return order ? order : strcmp(baseline->name, report_baseline->name);
+    const struct report_baseline *one = left, *other = right;
+    int order = cost_compare(one->cost, (struct hash128){0, 0}, other->cost, (struct hash128){0, 0});
+    return order ? order : strcmp(one->name, other->name);
 }
 
 struct report_baseline *report_baselines_sorted(const struct report *report)

@@ -156,18 +156,14 @@ static int step_cause(const struct maker *maker, const struct spmd_step *step, c
 }
 
 /* collectives that differ in nothing but their place in the program are one row */
-static bool same_row(const struct report_collective *collective,
-                     const struct report_collective *report_collective)
+static bool same_row(const struct report_collective *one, const struct report_collective *other)
 {
-    return collective->kind == report_collective->kind &&
-           collective->axis_count == report_collective->axis_count &&
-           memcmp(collective->axes, report_collective->axes, sizeof collective->axes) == 0 &&
-           collective->members == report_collective->members &&
-           memcmp(collective->member_bytes, report_collective->member_bytes,
-                  (size_t)collective->members * sizeof *collective->member_bytes) == 0 &&
-           collective->decision == report_collective->decision &&
-           collective->choice == report_collective->choice &&
-           strcmp(collective->location, report_collective->location) == 0;
+    return one->kind == other->kind && one->axis_count == other->axis_count &&
+           memcmp(one->axes, other->axes, sizeof one->axes) == 0 && one->members == other->members &&
+           memcmp(one->member_bytes, other->member_bytes, (size_t)one->members * sizeof *one->member_bytes) ==
+               0 &&
+           one->decision == other->decision && one->choice == other->choice &&
+           strcmp(one->location, other->location) == 0;
 }
 
 /* how long computation stands still for each step (owned, step_count entries) */
@@ -236,25 +232,25 @@ static void make_collectives(struct maker *maker)
 
 static int by_time(const void *left, const void *right)
 {
-    const struct report_collective *collective = left, *report_collective = right;
-    if (collective->time_ps != report_collective->time_ps)
-        return collective->time_ps > report_collective->time_ps ? -1 : 1;
-    if (collective->kind != report_collective->kind)
-        return collective->kind < report_collective->kind ? -1 : 1;
-    if (collective->bytes != report_collective->bytes)
-        return collective->bytes > report_collective->bytes ? -1 : 1;
-    int place = strcmp(collective->location, report_collective->location);
-    return place ? place : memcmp(collective->axes, report_collective->axes, sizeof collective->axes);
+    const struct report_collective *one = left, *other = right;
+    if (one->time_ps != other->time_ps)
+        return one->time_ps > other->time_ps ? -1 : 1;
+    if (one->kind != other->kind)
+        return one->kind < other->kind ? -1 : 1;
+    if (one->bytes != other->bytes)
+        return one->bytes > other->bytes ? -1 : 1;
+    int place = strcmp(one->location, other->location);
+    return place ? place : memcmp(one->axes, other->axes, sizeof one->axes);
 }
 
 /* ---- memory ---- */
 
 static int by_bytes(const void *left, const void *right)
 {
-    const struct price_live *live = left, *price_live = right;
-    if (live->bytes != price_live->bytes)
-        return live->bytes > price_live->bytes ? -1 : 1;
-    return live->value < price_live->value ? -1 : live->value > price_live->value;
+    const struct price_live *one = left, *other = right;
+    if (one->bytes != other->bytes)
+        return one->bytes > other->bytes ? -1 : 1;
+    return one->value < other->value ? -1 : one->value > other->value;
 }
 
 static void describe_live(const struct maker *maker, const struct price_live *live,

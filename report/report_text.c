@@ -250,6 +250,23 @@ static void write_fold(const struct report *report, struct text *text)
                     fold->layers, 100 * fold->worst, fold->beyond, fold->random);
 }
 
+/* where rollouts ended: "3 decisions 120, 4 decisions 87" */
+static void write_lengths(const struct search_state *state, struct text *text)
+{
+    uint64_t rollouts = 0, decisions = 0;
+    for (uint32_t i = 0; i <= SEARCH_MAX_LIST; i++) {
+        rollouts += state->lengths[i];
+        decisions += i * state->lengths[i];
+    }
+    if (!rollouts)
+        return;
+    text_printf(text, "rollouts by decisions (mean %.1f):", (double)decisions / (double)rollouts);
+    for (uint32_t i = 0; i <= SEARCH_MAX_LIST; i++)
+        if (state->lengths[i])
+            text_printf(text, "  %u: %llu", i, (unsigned long long)state->lengths[i]);
+    text_add_char(text, '\n');
+}
+
 static void write_search(const struct report *report, struct text *text)
 {
     const struct search_state *state = &report->search;
@@ -260,6 +277,7 @@ static void write_search(const struct report *report, struct text *text)
         text, "%llu rollouts, %llu evaluations, %u epochs; stopped: %s; %u decisions offered, %u left out\n",
         (unsigned long long)state->rollouts, (unsigned long long)state->evaluations, state->epoch,
         state->stop_reason, report->offered, report->pruned);
+    write_lengths(state, text);
     write_fold(report, text);
     for (uint32_t i = 0; i < state->curve_count && i < SEARCH_CURVE; i++) {
         char step[32];

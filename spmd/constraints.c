@@ -10,8 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EFFORT = 1 << 20 }; /* ops visited: a second or two */
-enum { SLACK = 100 };      /* a list may move 1/SLACK more than all candidates do, if it is shorter */
+enum { EFFORT = 1 << 19 };    /* ops visited: half a second */
+enum { AFFORDED_RUNS = 200 }; /* of the model: what leaving out of all candidates takes, or less */
+enum { SLACK = 100 };         /* a list may move 1/SLACK more than all candidates do, if it is shorter */
 
 struct candidate {
     struct propagate_constraint constraint;
@@ -354,23 +355,90 @@ static uint32_t count_on(const struct finder *finder)
     return count;
 }
 
-/* from all candidates to a short list, classes first */
-static enum error_code list_from_all(struct finder *finder, bool last_first, const struct moved *most,
-                                     struct error *e)
+/* numbers of the classes that stand, on end; how many there are */
+static uint32_t number_standing(const struct finder *finder, uint32_t *units)
+{
+    uint32_t *number = mem_alloc(((size_t)finder->class_count + 1) * sizeof *number), count = 0;
+    memset(number, 0xff, ((size_t)finder->class_count + 1) * sizeof *number);
+    for (size_t i = 0; i < finder->candidates.count; i++) {
+        uint32_t class_index = finder->candidates.at[i].class_index;
+        units[i] = UINT32_MAX;
+        if (!finder->on[i])
+            continue;
+        if (number[class_index] == UINT32_MAX)
+            number[class_index] = count++;
+        units[i] = number[class_index];
+    }
+    free(number);
+    return count;
+}
+
+/* from the candidates that stand to a short list, classes first */
+static enum error_code shorten_standing(struct finder *finder, bool last_first, const struct moved *most,
+                                        struct error *e)
 {
     uint32_t count = (uint32_t)finder->candidates.count, left = 0;
     uint32_t *units = mem_alloc((count + 1) * sizeof *units);
-    for (uint32_t i = 0; i < count; i++) {
-        finder->on[i] = true;
-        units[i] = finder->candidates.at[i].class_index;
-    }
-    enum error_code code = shorten(finder, units, finder->class_count, last_first, most, e);
+    uint32_t classes = number_standing(finder, units);
+    enum error_code code = shorten(finder, units, classes, last_first, most, e);
     for (uint32_t i = 0; i < count; i++)
         units[i] = finder->on[i] ? left++ : UINT32_MAX;
     if (code == ERROR_OK)
         code = shorten(finder, units, left, last_first, most, e);
     free(units);
     return code;
+}
+
+static enum error_code list_from_all(struct finder *finder, bool last_first, const struct moved *most,
+                                     struct error *e)
+{
+    memset(finder->on, 1, finder->candidates.count);
+    return shorten_standing(finder, last_first, most, e);
+}
+
+/* is the op that a candidate speaks of split otherwise than the plan says? */
+static bool deviates(const struct finder *finder, const struct propagate_constraint *constraint)
+{
+    uint32_t slot = constraint->uses ? constraint->uses[0] : finder->n->value_def_slot[constraint->value];
+    const struct plan_cell *wanted = plan_space(finder->plan, finder->slot_space[slot]),
+                           *is = plan_space(&finder->made, finder->slot_space[slot]);
+    for (uint32_t axis = 0; axis < finder->mesh->axis_count; axis++)
+        if (wanted[axis].factor != is[axis].factor)
+            return true;
+    return false;
+}
+
+/* the first classes that something is split otherwise for; how many there were */
+static uint32_t add_deviating(struct finder *finder, uint32_t most)
+{
+    uint32_t added = 0, count = (uint32_t)finder->candidates.count;
+    for (uint32_t i = 0; i < count && added < most; i++) {
+        if (finder->on[i] || !deviates(finder, &finder->candidates.at[i].constraint))
+            continue;
+        added++;
+        for (uint32_t k = i; k < count; k++)
+            if (finder->candidates.at[k].class_index == finder->candidates.at[i].class_index)
+                finder->on[k] = true;
+    }
+    return added;
+}
+
+/* From nothing: where propagation first leaves the plan, the user says what the plan does; one class, then
+ * two, four .. at a time. Few runs of the model, where leaving out of all candidates takes hundreds. *found:
+ * as good a choice as all of them. */
+static enum error_code grow(struct finder *finder, const struct moved *most, bool *found, struct error *e)
+{
+    struct moved now;
+    memset(finder->on, 0, finder->candidates.count);
+    for (uint32_t at_once = 1; finder->left > 0; at_once *= 2) {
+        TRY(measure(finder, &now, e));
+        *found = good(&now, most);
+        if (*found)
+            finder->now = now;
+        if (*found || !add_deviating(finder, at_once))
+            break;
+    }
+    return ERROR_OK;
 }
 
 /* The shorter of two lists: what is late stays, or, as long as effort is left, what is early (a forward pass,
@@ -389,6 +457,26 @@ static enum error_code shortest(struct finder *finder, const struct moved *most,
         finder->now = of_late;
     }
     free(late);
+    return code;
+}
+
+/* What has grown, shortened; of small programs the shorter of that and what is left of all candidates. */
+static enum error_code shorten_grown(struct finder *finder, const struct moved *most, struct error *e)
+{
+    size_t size = finder->candidates.count;
+    TRY(shorten_standing(finder, true, most, e));
+    if (finder->left < (int64_t)AFFORDED_RUNS * finder->n->space_count)
+        return ERROR_OK;
+    bool *grown = mem_alloc(size + 1);
+    struct moved of_grown = finder->now;
+    uint32_t count = count_on(finder);
+    memcpy(grown, finder->on, size);
+    enum error_code code = shortest(finder, most, e);
+    if (code == ERROR_OK && count <= count_on(finder)) {
+        memcpy(finder->on, grown, size);
+        finder->now = of_grown;
+    }
+    free(grown);
     return code;
 }
 
@@ -411,7 +499,9 @@ static enum error_code find(struct finder *finder, struct spmd_constraints *out,
         memset(finder->on, 0, count);
         finder->now = specs;
     } else {
-        TRY(shortest(finder, &most, e));
+        bool found = false;
+        TRY(grow(finder, &most, &found, e));
+        TRY(found ? shorten_grown(finder, &most, e) : shortest(finder, &most, e));
     }
     out->specs_bytes = specs.bytes;
     out->all_bytes = all.bytes;

@@ -9,9 +9,9 @@ const struct spmd_form spmd_form_none = {
     {0},
 };
 
-bool spmd_form_equal(const struct spmd_form *form, const struct spmd_form *spmd_form)
+bool spmd_form_equal(const struct spmd_form *one, const struct spmd_form *other)
 {
-    return memcmp(form, spmd_form, sizeof *form) == 0;
+    return memcmp(one, other, sizeof *one) == 0;
 }
 
 void spmd_local_dims(const struct nda *n, const struct mesh *mesh, uint32_t origin,

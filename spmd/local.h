@@ -219,7 +219,7 @@ void spmd_local_dims(const struct nda *n, const struct mesh *mesh, uint32_t orig
                      const struct spmd_form *form, int64_t *dims);
 int64_t spmd_local_bytes(const struct nda *n, const struct mesh *mesh, uint32_t origin,
                          const struct spmd_form *form);
-bool spmd_form_equal(const struct spmd_form *form, const struct spmd_form *spmd_form);
+bool spmd_form_equal(const struct spmd_form *one, const struct spmd_form *other);
 /* the function's boundary: argument or result space -> form of its value (contiguous blocks of dims) */
 void spmd_boundary_form(const struct plan_context *context, const struct plan *plan, uint32_t space,
                         struct spmd_form *out);

@@ -215,12 +215,12 @@ static inline bool walk_form_is_none(const struct spmd_form *form)
 {
     return walk_form_at(form) == UINT64_MAX;
 }
-static inline bool walk_form_same(const struct spmd_form *form, const struct spmd_form *spmd_form)
+static inline bool walk_form_same(const struct spmd_form *one, const struct spmd_form *other)
 {
     uint64_t x, y;
-    memcpy(&x, form->position, sizeof x);
-    memcpy(&y, spmd_form->position, sizeof y);
-    return walk_form_at(form) == walk_form_at(spmd_form) && x == y;
+    memcpy(&x, one->position, sizeof x);
+    memcpy(&y, other->position, sizeof y);
+    return walk_form_at(one) == walk_form_at(other) && x == y;
 }
 
 /* ---- walk_table.c */

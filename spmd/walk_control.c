@@ -61,18 +61,18 @@ static uint32_t mask(struct walk *walk, uint32_t op, uint32_t version, const str
 /* operands from program operand index `first` on, in the carried forms, onto the stack */
 static void obtain_carried(struct walk *walk, uint32_t op, uint32_t first, uint32_t count)
 {
-    struct spmd_form form, spmd_form;
+    struct spmd_form initial, kept;
     size_t base = walk->scratch->stack.count;
 
     for (uint32_t i = 0; i < count; i++) {
         const struct walk_carried *walk_carried = carried(walk, op, i);
         uint32_t value = walk->program->operands[first + i],
                  space = walk_carried->begin == NDA_NONE ? walk_carried->end : walk_carried->begin;
-        walk_initial_form(walk, walk_carried, value, &form);
-        walk_carried_form(walk, walk_carried, &spmd_form);
-        uint32_t version = walk_obtain(walk, value, &form, op, space);
-        if (!walk_form_same(&form, &spmd_form))
-            version = mask(walk, op, version, &spmd_form);
+        walk_initial_form(walk, walk_carried, value, &initial);
+        walk_carried_form(walk, walk_carried, &kept);
+        uint32_t version = walk_obtain(walk, value, &initial, op, space);
+        if (!walk_form_same(&initial, &kept))
+            version = mask(walk, op, version, &kept);
         VEC_PUSH(&walk->scratch->stack, version);
     }
     for (size_t i = base; i < walk->scratch->stack.count; i++)

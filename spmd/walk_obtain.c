@@ -258,7 +258,7 @@ static int64_t remake_price(const struct walk *walk, uint32_t op, uint32_t v, co
 {
     const struct walk_op *walk_op = &walk->table->ops[op];
     const struct ir_op *ir = &walk->program->ops[op];
-    struct spmd_form spmd_form;
+    struct spmd_form wanted;
     int64_t price = 0;
 
     if (walk_cells_for(walk, op, walk->nda->value_def_slot[v], form, cells))
@@ -267,10 +267,10 @@ static int64_t remake_price(const struct walk *walk, uint32_t op, uint32_t v, co
         return 0;
     for (uint32_t i = 0; i < ir->operand_count; i++) {
         uint32_t slot = walk->table->operand_slot[ir->operands + i];
-        spmd_form = spmd_form_none;
+        wanted = spmd_form_none;
         if (slot != NDA_NONE)
-            walk_slot_form(walk, slot, cells, &spmd_form);
-        int64_t part = price_of(walk, ir_operand(walk->program, op, i), &spmd_form, depth + 1);
+            walk_slot_form(walk, slot, cells, &wanted);
+        int64_t part = price_of(walk, ir_operand(walk->program, op, i), &wanted, depth + 1);
         if (part >= OBTAIN_NEVER)
             return OBTAIN_NEVER;
         price += part;

@@ -191,7 +191,7 @@ void walk_emit_op(struct walk *walk, uint32_t op, const struct plan_cell *cells)
 static void planned_form(const struct walk *walk, const struct walk_carried *carried, struct spmd_form *form)
 {
     struct plan_cell cells[MESH_MAX_AXES];
-    struct spmd_form spmd_form;
+    struct spmd_form begin;
 
     *form = spmd_form_none;
     if (carried->end_slot == NDA_NONE || walk->local->options.gather_everything)
@@ -205,15 +205,15 @@ static void planned_form(const struct walk *walk, const struct walk_carried *car
         return;
     }
     walk_space_cells(walk, carried->begin, cells);
-    walk_slot_form(walk, carried->begin_slot, cells, &spmd_form);
+    walk_slot_form(walk, carried->begin_slot, cells, &begin);
     for (uint32_t axis = 0; axis < walk->axes; axis++)
-        if (form->at[axis] != spmd_form.at[axis]) {
+        if (form->at[axis] != begin.at[axis]) {
             walk_form_drop(form, walk->axes, axis);
-            walk_form_drop(&spmd_form, walk->axes, axis);
+            walk_form_drop(&begin, walk->axes, axis);
         }
     for (uint32_t axis = 0; axis < walk->axes;
          axis++) /* the same axes in another order: none of the atom's */
-        if (form->at[axis] < SPMD_PARTIAL && form->position[axis] != spmd_form.position[axis])
+        if (form->at[axis] < SPMD_PARTIAL && form->position[axis] != begin.position[axis])
             for (uint32_t b = 0, atom = form->at[axis]; b < walk->axes; b++)
                 if (form->at[b] == atom) {
                     form->at[b] = SPMD_REPLICATED;
@@ -269,11 +269,11 @@ void walk_wanted(const struct walk *walk, uint32_t u, uint32_t depth, struct spm
     }
     if ((walk_op->flags & WALK_LAZY) && depth < WALK_DEPTH) {
         uint32_t result = ir_result(walk->program, op, 0), first = walk->table->use_start[result];
-        struct spmd_form spmd_form;
+        struct spmd_form result_form;
         if (first == walk->table->use_start[result + 1])
             return;
-        walk_wanted(walk, walk->table->uses[first], depth + 1, &spmd_form);
-        walk_cells_for(walk, op, walk->nda->value_def_slot[result], &spmd_form, cells);
+        walk_wanted(walk, walk->table->uses[first], depth + 1, &result_form);
+        walk_cells_for(walk, op, walk->nda->value_def_slot[result], &result_form, cells);
         walk_slot_form(walk, slot, cells, form);
         return;
     }

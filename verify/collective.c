@@ -141,22 +141,22 @@ static enum error_code all_gather(struct verify_state *state, uint32_t op, uint3
 {
     int64_t dim = ir_int(state->program, op, "all_gather_dim", -1);
     for (uint32_t i = 0; i < state->program->ops[op].operand_count; i++) {
-        struct verify_value *value = in + i * devices, *verify_value = out + i * devices;
-        if (!scales(state, value->type, verify_value->type, dim, n))
+        struct verify_value *parts = in + i * devices, *wholes = out + i * devices;
+        if (!scales(state, parts->type, wholes->type, dim, n))
             return verify_fail(state, op, ERROR_INVALID_MODULE, e,
                                "result %u is not operand times %u along dimension %lld", i, n,
                                (long long)dim);
-        struct verify_value *first = &verify_value[ids[0]];
+        struct verify_value *first = &wholes[ids[0]];
         verify_value_alloc(state, first, false);
         for (uint32_t k = 0; k < n; k++) {
-            struct verify_value *from = &value[ids[k]];
+            struct verify_value *from = &parts[ids[k]];
             verify_value_dense(state, from);
-            copy_part(state, from->type, verify_value->type, (uint32_t)dim,
+            copy_part(state, from->type, wholes->type, (uint32_t)dim,
                       k * ir_type_dims(state->program, from->type)[dim], verify_data(first),
                       verify_data(from), true);
         }
         for (uint32_t k = 1; k < n; k++)
-            verify_value_share(&verify_value[ids[k]], first);
+            verify_value_share(&wholes[ids[k]], first);
     }
     return ERROR_OK;
 }
@@ -252,12 +252,12 @@ static enum error_code all_to_all(struct verify_state *state, uint32_t op, uint3
     if (ir_int(state->program, op, "split_count", n) != n)
         return verify_fail(state, op, ERROR_INVALID_MODULE, e, "split_count is not the size of a group");
     for (uint32_t i = 0; i < state->program->ops[op].operand_count; i++) {
-        struct verify_value *value = in + i * devices, *verify_value = out + i * devices;
-        const int64_t *from = ir_type_dims(state->program, value->type),
-                      *to = ir_type_dims(state->program, verify_value->type);
+        struct verify_value *given = in + i * devices, *taken = out + i * devices;
+        const int64_t *from = ir_type_dims(state->program, given->type),
+                      *to = ir_type_dims(state->program, taken->type);
         int64_t block[IR_MAX_RANK], fs[IR_MAX_RANK], ts[IR_MAX_RANK];
-        uint32_t rank = value->type->rank;
-        if (split < 0 || split >= rank || join < 0 || join >= rank || verify_value->type->rank != rank ||
+        uint32_t rank = given->type->rank;
+        if (split < 0 || split >= rank || join < 0 || join >= rank || taken->type->rank != rank ||
             from[split] % n)
             return verify_fail(state, op, ERROR_INVALID_MODULE, e, "operand %u cannot be split", i);
         for (uint32_t k = 0; k < rank; k++) {
@@ -267,16 +267,15 @@ static enum error_code all_to_all(struct verify_state *state, uint32_t op, uint3
         }
         verify_strides(rank, from, fs);
         verify_strides(rank, to, ts);
-        int64_t size = (int64_t)verify_element_size((enum ir_element)value->type->element);
+        int64_t size = (int64_t)verify_element_size((enum ir_element)given->type->element);
         for (uint32_t k = 0; k < n; k++)
-            verify_value_dense(state, &value[ids[k]]);
+            verify_value_dense(state, &given[ids[k]]);
         for (uint32_t me = 0; me < n; me++) {
-            verify_value_alloc(state, &verify_value[ids[me]], false);
+            verify_value_alloc(state, &taken[ids[me]], false);
             for (uint32_t k = 0; k < n; k++)
                 verify_copy((size_t)size, rank, block,
-                            (char *)verify_data(&verify_value[ids[me]]) + k * block[join] * ts[join] * size,
-                            ts, (char *)verify_data(&value[ids[k]]) + me * block[split] * fs[split] * size,
-                            fs);
+                            (char *)verify_data(&taken[ids[me]]) + k * block[join] * ts[join] * size, ts,
+                            (char *)verify_data(&given[ids[k]]) + me * block[split] * fs[split] * size, fs);
         }
     }
     return ERROR_OK;

@@ -35,19 +35,18 @@ static void found(struct verify_difference *difference, uint32_t result, int64_t
              (long long)index, b, a);
 }
 
-static void compare_whole(const struct verify_tensor *tensor, const struct verify_tensor *verify_tensor,
-                          uint32_t result, struct verify_difference *difference)
+static void compare_whole(const struct verify_tensor *want, const struct verify_tensor *got, uint32_t result,
+                          struct verify_difference *difference)
 {
-    int64_t n = verify_tensor_count(tensor);
-    size_t size = verify_element_size(tensor->element);
-    if (memcmp(tensor->data, verify_tensor->data, (size_t)n * size) == 0)
+    int64_t n = verify_tensor_count(want);
+    size_t size = verify_element_size(want->element);
+    if (memcmp(want->data, got->data, (size_t)n * size) == 0)
         return;
     int64_t i = 0;
-    while (memcmp((char *)tensor->data + (size_t)i * size, (char *)verify_tensor->data + (size_t)i * size,
-                  size) == 0)
+    while (memcmp((char *)want->data + (size_t)i * size, (char *)got->data + (size_t)i * size, size) == 0)
         i++;
     if (difference->verdict != VERIFY_DIFFERENT)
-        found(difference, result, i, get(tensor, i), get(verify_tensor, i), INFINITY);
+        found(difference, result, i, get(want, i), get(got, i), INFINITY);
     difference->verdict = VERIFY_DIFFERENT;
 }
 
@@ -55,17 +54,16 @@ static void compare_whole(const struct verify_tensor *tensor, const struct verif
  * 0, and so small that any other number differs from it. */
 static const double LEAST_MAGNITUDE = 1e-300;
 
-static void compare_float(const struct verify_tensor *tensor, const struct verify_tensor *verify_tensor,
-                          uint32_t result, double tolerance, double floor,
-                          struct verify_difference *difference)
+static void compare_float(const struct verify_tensor *want, const struct verify_tensor *got, uint32_t result,
+                          double tolerance, double floor, struct verify_difference *difference)
 {
-    int64_t n = verify_tensor_count(tensor) * (verify_store_of(tensor->element) >= VERIFY_C64 ? 2 : 1);
+    int64_t n = verify_tensor_count(want) * (verify_store_of(want->element) >= VERIFY_C64 ? 2 : 1);
     double most = floor > 0 ? floor : LEAST_MAGNITUDE;
     for (int64_t i = 0; i < n; i++)
-        if (isfinite(get(tensor, i)) && fabs(get(tensor, i)) > most)
-            most = fabs(get(tensor, i));
+        if (isfinite(get(want, i)) && fabs(get(want, i)) > most)
+            most = fabs(get(want, i));
     for (int64_t i = 0; i < n; i++) {
-        double x = get(tensor, i), y = get(verify_tensor, i);
+        double x = get(want, i), y = get(got, i);
         if (isnan(x)) {
             if (difference->verdict == VERIFY_EQUAL) {
                 found(difference, result, i, x, y, difference->worst);
@@ -91,10 +89,10 @@ struct verify_difference verify_compare(const struct verify_tensor *reference,
 {
     struct verify_difference difference = {.verdict = VERIFY_EQUAL, .result = IR_NONE};
     for (uint32_t r = 0; r < count; r++) {
-        const struct verify_tensor *tensor = &reference[r], *verify_tensor = &candidate[r];
-        bool same = tensor->element == verify_tensor->element && tensor->rank == verify_tensor->rank;
-        for (uint32_t i = 0; i < tensor->rank && same; i++)
-            same = tensor->dims[i] == verify_tensor->dims[i];
+        const struct verify_tensor *want = &reference[r], *got = &candidate[r];
+        bool same = want->element == got->element && want->rank == got->rank;
+        for (uint32_t i = 0; i < want->rank && same; i++)
+            same = want->dims[i] == got->dims[i];
         if (!same) {
             difference =
                 (struct verify_difference){.verdict = VERIFY_DIFFERENT, .worst = INFINITY, .result = r};
@@ -102,10 +100,10 @@ struct verify_difference verify_compare(const struct verify_tensor *reference,
                      r);
             return difference;
         }
-        if (verify_store_of(tensor->element) <= VERIFY_I64)
-            compare_whole(tensor, verify_tensor, r, &difference);
+        if (verify_store_of(want->element) <= VERIFY_I64)
+            compare_whole(want, got, r, &difference);
         else
-            compare_float(tensor, verify_tensor, r, tolerance, floor, &difference);
+            compare_float(want, got, r, tolerance, floor, &difference);
     }
     return difference;
 }

@@ -56,16 +56,16 @@ static int64_t *offsets(const int64_t *dims, const int64_t *strides, const struc
     return table;
 }
 
-static void free_dims(uint32_t rank, const struct ir_dims *dims, const struct ir_dims *ir_dims,
+static void free_dims(uint32_t rank, const struct ir_dims *batch, const struct ir_dims *contract,
                       struct ir_dims *out)
 {
     out->count = 0;
     for (uint32_t dim = 0; dim < rank; dim++) {
         bool used = false;
-        for (uint32_t i = 0; i < dims->count; i++)
-            used = used || dims->at[i] == dim;
-        for (uint32_t i = 0; i < ir_dims->count; i++)
-            used = used || ir_dims->at[i] == dim;
+        for (uint32_t i = 0; i < batch->count; i++)
+            used = used || batch->at[i] == dim;
+        for (uint32_t i = 0; i < contract->count; i++)
+            used = used || contract->at[i] == dim;
         if (!used)
             out->at[out->count++] = dim;
     }

@@ -320,21 +320,20 @@ static double largest(const struct verify_tensor *tensor)
 }
 
 /* of two tensors of one shape; see verify_unshard */
-static double difference(const struct verify_tensor *tensor, const struct verify_tensor *verify_tensor,
-                         double magnitude)
+static double difference(const struct verify_tensor *one, const struct verify_tensor *other, double magnitude)
 {
-    int64_t n = verify_tensor_count(tensor);
-    size_t bytes = (size_t)n * verify_element_size(tensor->element);
-    if (memcmp(tensor->data, verify_tensor->data, bytes) == 0)
+    int64_t n = verify_tensor_count(one);
+    size_t bytes = (size_t)n * verify_element_size(one->element);
+    if (memcmp(one->data, other->data, bytes) == 0)
         return 0;
-    enum verify_store store = verify_store_of(tensor->element);
+    enum verify_store store = verify_store_of(one->element);
     if (store == VERIFY_U8 || store == VERIFY_I64)
         return INFINITY;
-    bool wide = tensor->element == IR_F64 || tensor->element == IR_C128;
+    bool wide = one->element == IR_F64 || one->element == IR_C128;
     double worst = 0;
     for (int64_t i = 0; i < n * (store >= VERIFY_C64 ? 2 : 1); i++) {
-        double x = wide ? ((double *)tensor->data)[i] : (double)((float *)tensor->data)[i];
-        double y = wide ? ((double *)verify_tensor->data)[i] : (double)((float *)verify_tensor->data)[i];
+        double x = wide ? ((double *)one->data)[i] : (double)((float *)one->data)[i];
+        double y = wide ? ((double *)other->data)[i] : (double)((float *)other->data)[i];
         if (isnan(x) != isnan(y))
             return INFINITY;
         double d = x == y || isnan(x) ? 0 : fabs(x - y) / (magnitude > 0 ? magnitude : 1);

@@ -140,12 +140,15 @@ struct slot {
     char *next_token;       /* .. the same for each try: what came with a lost reply comes again */
     int idle;               /* FREE: looks in a row that found nothing */
     bool silent;            /* FREE: Redis was away at the last one */
+    char *claim_token;      /* FREE: of a claim that Redis has not answered; owned */
 };
 
 void slot_init(struct slot *slot, struct supervisor *supervisor, int index);
 void slot_release(struct slot *slot);
 /* Does what comes next, at most one change of Redis' data; -> ms until the next step. */
 int slot_step(struct slot *slot);
+/* it has no task, and cannot have been given one */
+bool slot_idle(const struct slot *slot);
 /* the lease of the slot's task is gone; from any thread */
 bool slot_lost(struct slot *slot);
 

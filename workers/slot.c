@@ -66,7 +66,8 @@ void slot_release(struct slot *slot)
     queue_fields_release(&slot->lend.parts);
     frame_release(&slot->answer);
     free(slot->next_token);
-    slot->next_token = NULL;
+    free(slot->claim_token);
+    slot->next_token = slot->claim_token = NULL;
     queue_destroy(slot->queue);
     slot->queue = NULL;
     pthread_mutex_destroy(&slot->lock);
@@ -102,20 +103,47 @@ static int let_go(struct slot *slot, struct queue_task *next)
 
 /* ---- FREE ---- */
 
+static void forget_claim(struct slot *slot)
+{
+    free(slot->claim_token);
+    slot->claim_token = NULL;
+}
+
 /* Finds a task: one to claim; when there was none the last time either, one that another worker is slow with.
- * Else waits for the doorbell. */
+ * Else waits for the doorbell. What Redis has not answered is asked again under the same token: it may have
+ * given a task. */
 static enum error_code find_task(struct slot *slot, bool *found, struct error *e)
 {
     const char *build = slot->supervisor->table->build;
-    char *token = new_token(slot);
+    if (!slot->claim_token)
+        slot->claim_token = new_token(slot);
+    const char *token = slot->claim_token;
     enum error_code code = queue_claim(slot->queue, token, build, slot->tenant, &slot->task, found, e);
     if (code == ERROR_OK && !*found && slot->idle++ > 0)
         code = queue_assist(slot->queue, token, build, &slot->task, found, e);
-    free(token);
+    if (code != ERROR_UNAVAILABLE)
+        forget_claim(slot);
     if (code == ERROR_OK && !*found)
         return queue_wait(slot->queue, DOORBELL_MS, e);
     slot->idle = 0;
     return code;
+}
+
+/* no task is wanted any more; a claim that was not answered may have been given one */
+static int rest(struct slot *slot)
+{
+    struct error e;
+    if (!slot->claim_token)
+        return WORKER_TICK_MS;
+    if (again(slot, queue_unclaim(slot->queue, slot->claim_token, &e)))
+        return WORKER_RETRY_MS;
+    forget_claim(slot);
+    return 0;
+}
+
+bool slot_idle(const struct slot *slot)
+{
+    return slot->phase == SLOT_FREE && !slot->claim_token;
 }
 
 static int look_for_task(struct slot *slot)
@@ -123,7 +151,7 @@ static int look_for_task(struct slot *slot)
     struct error e;
     bool found = false;
     if (resting(slot))
-        return WORKER_TICK_MS;
+        return rest(slot);
     enum error_code code = find_task(slot, &found, &e);
     if (code != ERROR_OK && !slot->silent)
         log_event("redis_unavailable", "reason", e.message, NULL);

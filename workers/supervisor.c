@@ -133,7 +133,7 @@ static void *run_slot(void *user)
     struct slot *slot = user;
     struct supervisor *supervisor = slot->supervisor;
     supervisor->hands->ready(slot); /* before its first task */
-    while (!worker_leaving(supervisor) || slot->phase != SLOT_FREE) {
+    while (!worker_leaving(supervisor) || !slot_idle(slot)) {
         int pause_ms = slot_step(slot);
         if (pause_ms)
             worker_sleep_ms(pause_ms);

@@ -40,6 +40,8 @@ struct alias {
     size_t text, size;              /* expanded, in scan.aliases_text */
     size_t type, type_size;         /* the part after the value's colon, in scan.aliases_text */
     uint32_t op_string, arg_string; /* location resolved: string index + 1, 0 = not yet (location.c) */
+    uint32_t location;              /* the whole, of the builder (location.c) */
+    unsigned location_depth;        /* how deep it nests */
     bool is_location;
 };
 

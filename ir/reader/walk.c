@@ -14,7 +14,7 @@
 #include <string.h>
 
 /* ---------------------------------------------------------------- ops */
-static void position(struct walk *walk, uint32_t at, struct ir_op_spec *spec)
+static void position(struct walk *walk, uint32_t at, struct ir_position *position)
 {
     const char *text = walk->scan->text;
     if (at < walk->line_at) {
@@ -27,8 +27,8 @@ static void position(struct walk *walk, uint32_t at, struct ir_op_spec *spec)
         walk->line_start = walk->line_at = (uint32_t)(newline - text) + 1;
     }
     walk->line_at = at;
-    spec->line = (uint32_t)walk->line;
-    spec->column = at - walk->line_start + 1;
+    position->line = (uint32_t)walk->line;
+    position->column = at - walk->line_start + 1;
 }
 
 /* The text of a location, remembered with its alias when it is one: thousands of ops share a location. */
@@ -69,11 +69,12 @@ static void block_args(struct walk *walk, MlirBlock block)
         map_put(&walk->values, mlirBlockGetArgument(block, i).ptr, first + (uint32_t)i);
         if (walk->arg_place < walk->scan->args.count &&
             walk->scan->args.at[walk->arg_place].arg == walk->arg) {
-            const char *text =
-                location_text(walk, walk->scan->args.at[walk->arg_place].loc, true, &walk->scratch);
-            walk->arg_place++;
-            if (text)
-                ir_build_value_location(walk->builder, first + (uint32_t)i, text, strlen(text));
+            uint32_t loc = walk->scan->args.at[walk->arg_place++].loc;
+            const char *text = location_text(walk, loc, true, &walk->scratch);
+            uint32_t whole = location_whole(walk->scan, walk->builder, loc);
+            if (text || whole)
+                ir_build_value_location(walk->builder, first + (uint32_t)i, text ? text : "",
+                                        text ? strlen(text) : 0, whole);
         }
     }
     free(types);
@@ -148,9 +149,11 @@ static void walk_op(struct walk *walk, MlirOperation op)
         BASE_CHECK(walk->op < walk->scan->ops.count);
         struct op_place place = walk->scan->ops.at[walk->op++];
         at = place.at;
-        position(walk, at, &spec);
-        if (place.loc)
-            spec.location = location_text(walk, place.loc, false, &location);
+        position(walk, at, &spec.position);
+        if (place.loc) {
+            spec.position.location = location_text(walk, place.loc, false, &location);
+            spec.position.loc = location_whole(walk->scan, walk->builder, place.loc);
+        }
     }
     MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
     char *name_text = mem_strndup(name.data, name.length);
@@ -238,6 +241,7 @@ struct ir_builder *walk_text(struct scan *scan)
     }
     text_release(&scan->out);
     struct walk walk = {.scan = scan, .builder = ir_builder_create(), .line = 1};
+    location_aliases(scan, walk.builder);
     walk_op(&walk, mlirModuleGetOperation(module));
     BASE_CHECK(walk.op == scan->ops.count && walk.arg == scan->arg_count);
     return walk.builder;

@@ -17,6 +17,11 @@ struct ir_builder *walk_text(struct scan *scan);
  * prefer a name (arguments) to a file (ops). */
 bool location_resolve(struct scan *scan, uint32_t loc, bool name_first, struct text *out);
 
+/* All location aliases as locations of the builder, in the order of their definitions. */
+void location_aliases(struct scan *scan, struct ir_builder *builder);
+/* The `loc(..)` at an offset, of the builder; 0 when nothing of it is understood. After location_aliases. */
+uint32_t location_whole(struct scan *scan, struct ir_builder *builder, uint32_t loc);
+
 /* the elements of a constant `dense<"0x..">`, decoded from the digits in the user's text */
 struct ir_attr walk_hex(struct scan *scan, struct ir_builder *builder, struct span digits, uint32_t type);
 

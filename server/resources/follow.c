@@ -239,9 +239,9 @@ static bool room_elsewhere(struct follow *follow, const char *tenant, size_t her
 
 static int by_job(const void *left, const void *right)
 {
-    const struct queue_place *place = left, *queue_place = right;
-    int order = strcmp(place->job, queue_place->job);
-    return order ? order : queue_event_id_compare(place->after, queue_place->after);
+    const struct queue_place *one = left, *other = right;
+    int order = strcmp(one->job, other->job);
+    return order ? order : queue_event_id_compare(one->after, other->after);
 }
 
 typedef VEC(struct queue_place) place_list;

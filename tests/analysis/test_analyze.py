@@ -52,6 +52,17 @@ with tempfile.TemporaryDirectory() as scratch:
     bad.write_text('func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> {\n  return %a : tensor<?xf32>\n}\n')
     check(run(bad).returncode == 6, 'dynamic dimension')
 
+# gradients of jax.nn.dot_product_attention alone, without a loss: weights and input change places where the sum over the keys'
+# positions is taken for one over a hidden layer's features
+data = pathlib.Path(os.environ['TOAST_SOURCE']) / 'tests/analysis/data'
+for name in 'sum', 'square', 'grouped':
+    found = json.loads(run(data / f'attention_gradient_{name}.mlir', '--json', '--mesh', 'data=4,model=2').stdout)
+    *weights, given = found['arguments']
+    check(all(a['role'] == 'parameter' for a in weights) and given['role'] == 'data', f'{name}: {[a["role"] for a in found["arguments"]]}')
+    check([d['groups'] for d in given['dims']][:2] == [['batch'], ['sequence']], f'{name}: {given}')
+    check(not any('batch' in d['groups'] for a in weights for d in a['dims']), f'{name}: a batch in a weight')
+    check('fsdp:data' in found['baselines'], f'{name}: {found["baselines"]}')
+
 check(run().returncode == 2, 'no module')
 check(run(models / 'mlp.mlir', '--mesh', 'a=0').returncode == 2, 'zero axis')
 check(run(models / 'mlp.mlir', '--nothing').returncode == 2, 'unknown option')

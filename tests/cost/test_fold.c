@@ -14,28 +14,26 @@
 #include <stdlib.h>
 
 static const struct sample {
-    const char *path, *mesh;
+    const char *path, *mesh, *device;
     uint32_t layers, plans;
-    double mean, share; /* of the errors; of plans within half a percent */
+    double mean, share; /* of the errors of step time; of plans of which peak and step are within 0.5 % */
 } samples[] = {
-    {"/tests/models/t2b.mlir.gz", "data=8,model=8", 18, 60, 0.002, 0.85},
-    {"/tests/models/gpt.mlir.gz", "data=8,model=8", 32, 40, 0.006, 0.6},
-    {"/tests/models/gpt_torch.mlir.gz", "data=4,model=4", 8, 200, 0.002, 0.9},
+    {"/tests/models/t2b.mlir.gz", "data=8,model=8", "tpu-v5p", 18, 60, 0.0005, 0.95},
+    {"/tests/models/gpt.mlir.gz", "data=8,model=8", "tpu-v5p", 32, 40, 0.0005, 0.95},
+    {"/tests/models/gpt_torch.mlir.gz", "data=4,model=4", "tpu-v5p", 8, 200, 0.002, 0.9},
+    /* weights' gradients behind the rest: which stream is ahead then depends on how many layers there were */
+    {"/tests/models/t2b.mlir.gz", "data=8,model=8", "a100-40", 18, 60, 0.0005, 0.95},
+    {"/tests/models/gpt.mlir.gz", "data=4,model=4", "h100", 32, 40, 0.0005, 0.95},
 };
 
-static void open_on(const struct sample *sample, const char *device, struct subject *subject)
+static void open_sample(const struct sample *sample, struct subject *subject)
 {
     char path[600];
     struct error e;
     snprintf(path, sizeof path, "%s%s", TOAST_SOURCE_DIR, sample->path);
     ASSERT_OK(subject_file(subject, path, &e), &e);
     ASSERT_OK(subject_mesh(subject, sample->mesh, &e), &e);
-    ASSERT_OK(subject_device(subject, device, 0, &e), &e);
-}
-
-static void open_sample(const struct sample *sample, struct subject *subject)
-{
-    open_on(sample, "tpu-v5p", subject);
+    ASSERT_OK(subject_device(subject, sample->device, 0, &e), &e);
 }
 
 static double apart(int64_t folded, int64_t whole)
@@ -73,13 +71,12 @@ static void prices_are_near(void **state)
             ASSERT_OK(evaluator_price_folded(session, &plan, &folded, NULL, &e), &e);
             assert_int_equal(folded.argument_bytes, whole.argument_bytes);
             assert_int_equal(folded.output_bytes, whole.output_bytes);
-            double error =
-                fmax(apart(folded.step_ps, whole.step_ps), apart(folded.peak_bytes, whole.peak_bytes));
-            sum += error;
-            near += error <= 0.005;
+            sum += apart(folded.step_ps, whole.step_ps);
+            near += apart(folded.step_ps, whole.step_ps) <= 0.005 &&
+                    apart(folded.peak_bytes, whole.peak_bytes) <= 0.005;
         }
-        print_message("%s: mean error %.3f %%, %u of %u within 0.5 %%\n", samples[i].path,
-                      100 * sum / samples[i].plans, near, samples[i].plans);
+        print_message("%s on %s: mean error of steps %.3f %%, %u of %u within 0.5 %%\n", samples[i].path,
+                      samples[i].device, 100 * sum / samples[i].plans, near, samples[i].plans);
         assert_true(sum / samples[i].plans <= samples[i].mean);
         assert_true(near >= samples[i].share * samples[i].plans);
         plan_release(&plan);
@@ -167,7 +164,7 @@ static void what_does_not_repeat_stays_whole(void **state)
     static const char *const paths[] = {"/tests/models/small/t2b_scan.mlir", "/tests/models/mlp.mlir",
                                         "/tests/models/small/unet.mlir"};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
-        const struct sample sample = {.path = paths[i], .mesh = "data=2"};
+        const struct sample sample = {.path = paths[i], .mesh = "data=2", .device = "tpu-v5p"};
         struct subject subject;
         struct planner_fold fold;
         struct error e;
@@ -179,18 +176,19 @@ static void what_does_not_repeat_stays_whole(void **state)
     }
 }
 
-/* where the fold's clock is known to be wrong */
-static void late_gradients_stay_whole(void **state)
+/* the backend that runs weights' gradients behind the rest is folded, too */
+static void late_gradients_fold(void **state)
 {
     (void)state;
     struct subject subject;
     struct planner_fold fold;
     struct error e;
-    open_on(&samples[2], "h100", &subject);
+    open_sample(&samples[3], &subject);
     assert_true(evaluator_machine(subject.evaluator)->backend->gradients_late);
     ASSERT_OK(planner_fold_choose(subject.evaluator, &fold, &e), &e);
-    assert_int_equal(fold.checked, 0);
-    assert_int_equal(evaluator_fold_layers(subject.evaluator), 0);
+    assert_int_equal(fold.kept, 4);
+    assert_int_equal(fold.beyond, 0);
+    assert_true(fold.worst <= 0.0005);
     subject_close(&subject);
 }
 
@@ -199,6 +197,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prices_are_near), cmocka_unit_test(unlike_layers_are_priced_whole),
         cmocka_unit_test(searches_publish_whole_prices), cmocka_unit_test(what_does_not_repeat_stays_whole),
-        cmocka_unit_test(late_gradients_stay_whole)};
+        cmocka_unit_test(late_gradients_fold)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

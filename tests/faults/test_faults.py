@@ -283,7 +283,7 @@ def test_step_with_holes():
             worker.wait()
             until("between two steps", lambda job=job: service.redis_cli("HGET", "{t}:j:" + job, "tasks") == "16")
             build = faults.look(service, job)["build"]
-            first, second = (function(service, "claim", f"a#0.{n}", build, "")[:2] for n in range(2))
+            first, second = (function(service, "claim", f"{end}#{n}.1", build, "")[:2] for n in range(2))
             assert int(second[0].split("/")[3]) > int(first[0].split("/")[3])
             assert function(service, "task_done", *second, "0" * 64, "inothing", "") == ["more"]
             if end == "cancel":

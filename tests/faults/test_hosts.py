@@ -22,24 +22,34 @@ FILES = {"memory": ("memory.limit_in_bytes", "memory.max"), "pids": ("pids.max",
 
 
 class Cgroup:
-    """a cgroup with one limit below the one that this process is in; None from make() when there can be none"""
+    """a cgroup with one limit, below the one that this process is in or (version 2) the nearest above that hands the controller
+    down; None from make() when there can be none"""
+
+    @staticmethod
+    def parents(controller):
+        """(version, folder) where one can be made"""
+        for line in pathlib.Path("/proc/self/cgroup").read_text().split():
+            _, controllers, path = line.split(":", 2)
+            if controller in controllers.split(","):
+                yield 1, pathlib.Path("/sys/fs/cgroup", controller, path.strip("/"))
+            if not controllers:
+                mine = pathlib.PurePosixPath("/", path)
+                for above in (mine, *mine.parents):
+                    folder = pathlib.Path("/sys/fs/cgroup", str(above).strip("/"))
+                    down = folder / "cgroup.subtree_control"
+                    if down.exists() and controller in down.read_text().split():
+                        yield 2, folder
 
     @staticmethod
     def make(controller):
-        lines = [line.split(":", 2) for line in pathlib.Path("/proc/self/cgroup").read_text().split()]
-        for _, controllers, path in lines:
-            first = controller in controllers.split(",")
-            if not first and controllers:
-                continue
-            root = pathlib.Path("/sys/fs/cgroup", controller) if first else pathlib.Path("/sys/fs/cgroup")
-            folder = root / path.strip("/") / f"toast-test-{os.getpid()}-{controller}"
+        for version, parent in Cgroup.parents(controller):
+            folder = parent / f"toast-test-{os.getpid()}-{controller}"
             try:
                 folder.mkdir()
             except OSError:
                 continue
-            if (folder / FILES[controller][0 if first else 1]).exists():
-                return Cgroup(folder, FILES[controller][0 if first else 1], "-1" if first and controller == "memory" else "max")
-            folder.rmdir()
+            print(f"{controller}: cgroup version {version}", flush=True)
+            return Cgroup(folder, FILES[controller][version - 1], "-1" if version == 1 and controller == "memory" else "max")
         return None
 
     def __init__(self, folder, file, without):

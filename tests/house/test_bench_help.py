@@ -12,6 +12,7 @@ BIN = pathlib.Path(os.environ.get("TOAST_BIN", ROOT / "build/release/bin"))
 # generate_layers.py and referee_models.py are for whoever has JAX; options are read before JAX is looked for
 programs = [BIN / f"bench_{source.stem}" for source in sorted((ROOT / "bench").glob("*.c"))]
 programs += sorted((ROOT / "bench").glob("*.py")) + [ROOT / "bench" / name for name in ("all", "referee", "simulate")]
+programs += [path for path in sorted((ROOT / "bench/paper").iterdir()) if path.is_file()]
 problems = []
 for program in programs:
     asked = subprocess.run([program, "--help"], capture_output=True, text=True, timeout=20)

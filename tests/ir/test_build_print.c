@@ -30,12 +30,13 @@ static struct ir_program build(void)
     ir_build_region(builder);
     ir_build_block(builder, NULL, 0);
     function_attrs(builder, attrs);
-    ir_build_begin(
-        builder,
-        &(struct ir_op_spec){.name = "func.func", .attrs = attrs, .attr_count = 3, .line = 7, .column = 3});
+    ir_build_begin(builder, &(struct ir_op_spec){.name = "func.func",
+                                                 .attrs = attrs,
+                                                 .attr_count = 3,
+                                                 .position = {.line = 7, .column = 3}});
     ir_build_region(builder);
     uint32_t x = ir_build_block(builder, &matrix, 1);
-    ir_build_value_location(builder, x, "params['w']", 11);
+    ir_build_value_location(builder, x, "params['w']", 11, 0);
     float f = 0.5f, three[3] = {1, -2.25f, 1e-30f};
     list = ir_build_named(builder, "value", ir_build_dense(builder, scalar, &f, sizeof f, false));
     uint32_t init = ir_builder_result(builder,

@@ -173,7 +173,7 @@ static void test_pauses(void **state)
             ASSERT_OK(queue_reap(fixture->queue, &e), &e);
             queue_task_release(&task);
         }
-        claim(fixture, "w", &task); /* a third attempt, which lives */
+        claim(fixture, high ? "w" : "v", &task); /* a third attempt, which lives */
         queue_task_release(&task);
     }
 }
@@ -292,6 +292,75 @@ static void test_clock_set_back(void **state)
     queue_task_release(&task);
 }
 
+static bool claimed(struct fixture *fixture, const char *token, struct queue_task *task)
+{
+    struct error e;
+    bool found;
+    queue_task_release(task);
+    ASSERT_OK(queue_claim(fixture->queue, token, "build1", "", task, &found, &e), &e);
+    return found;
+}
+
+static long long leases(struct fixture *fixture)
+{
+    const char *argv[] = {"ZCARD", "{t}:lease"};
+    return raw(fixture, 2, argv);
+}
+
+/* the answer to a claim is lost: the token is given its task again, and never a second one */
+static void test_claim_again(void **state)
+{
+    struct fixture *fixture = *state;
+    char first_id[QUEUE_ID_SIZE], second_id[QUEUE_ID_SIZE];
+    struct queue_task task = {0}, again = {0}, next = {0};
+    struct error e;
+    submit(fixture, first_id);
+    submit(fixture, second_id);
+    assert_true(claimed(fixture, "w:1#0.5", &task));
+    const char *short_lease[] = {"ZADD", "{t}:lease", "XX", "1", task.member};
+    raw(fixture, 5, short_lease);
+    assert_true(claimed(fixture, "w:1#0.5", &again));
+    assert_string_equal(again.member, task.member);
+    assert_string_equal(again.token, "w:1#0.5");
+    assert_string_equal(queue_field(&again.job, "fence"), "1");
+    assert_int_equal(leases(fixture), 1);
+    assert_in_range(lease_end(fixture, task.member) - now_ms(fixture), 5000, 10000); /* it is renewed */
+    assert_false(claimed(fixture, "w:1#0.4", &again)); /* an earlier one comes too late */
+    assert_int_equal(leases(fixture), 1);
+    assert_true(claimed(fixture, "w:1#1.1", &again)); /* another slot's */
+    assert_string_not_equal(again.member, task.member);
+    ASSERT_OK(queue_finish(fixture->queue, &task, "failed", "{}", "", NULL, 0, &(bool){false}, &e), &e);
+    submit(fixture, first_id);
+    assert_false(claimed(fixture, "w:1#0.5", &next)); /* what this token was given is over */
+    assert_int_equal(leases(fixture), 1);
+    queue_task_release(&task);
+    queue_task_release(&again);
+}
+
+/* a slot that claims under a later token has nothing: what the earlier one was given is free at once */
+static void test_claim_anew(void **state)
+{
+    struct fixture *fixture = *state;
+    char id[QUEUE_ID_SIZE];
+    struct queue_task task = {0}, next = {0};
+    struct error e;
+    submit(fixture, id);
+    assert_true(claimed(fixture, "w#0.1", &task));
+    assert_true(claimed(fixture, "w#0.2", &next));
+    assert_string_equal(next.member, task.member);
+    assert_string_equal(next.token, "w#0.2");
+    assert_int_equal(leases(fixture), 1);
+    assert_int_equal(counter(fixture->queue, "lease_lost"), 1);
+    ASSERT_OK(queue_unclaim(fixture->queue, "w#0.2", &e), &e); /* it leaves and has heard nothing */
+    assert_int_equal(leases(fixture), 0);
+    assert_false(claimed(fixture, "w#0.2", &next));            /* .. and the claim comes once more */
+    ASSERT_OK(queue_unclaim(fixture->queue, "w#1.7", &e), &e); /* before it was claimed with */
+    assert_false(claimed(fixture, "w#1.7", &next));
+    assert_true(claimed(fixture, "w#1.8", &next));
+    queue_task_release(&task);
+    queue_task_release(&next);
+}
+
 int main(void)
 {
     signal(SIGPIPE, SIG_IGN);
@@ -302,6 +371,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_host_deaths, setup, teardown),
         cmocka_unit_test_setup_teardown(test_start_over, setup, teardown),
         cmocka_unit_test_setup_teardown(test_drain, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_claim_again, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_claim_anew, setup, teardown),
         cmocka_unit_test_setup_teardown(test_clock_set_back, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -480,7 +480,8 @@ static void test_deadline_bounds_the_end(void **state)
                                   .fields = plan,
                                   .field_count = i == 0 ? 0 : 1};
         ASSERT_OK(queue_commit(fixture->queue, &tasks[i], &step, "w2", &rollouts[i], &found, &e), &e);
-        claim(fixture->queue, "w3", &others[i], true); /* so that the next claim is the next job's */
+        snprintf(text, sizeof text, "w3#%d", i);
+        claim(fixture->queue, text, &others[i], true); /* so that the next claim is the next job's */
     }
     usleep(150000);
     ASSERT_OK(queue_reap(fixture->queue, &e), &e);

@@ -75,8 +75,9 @@ def check_report(r):
     for c in r['conflicts']:
         members(c, 'group bit sets conflicts side' + (' decision other_side' if c['side'] is not None else ''), 'conflict')
     search = r['search']
-    members(search, 'rollouts evaluations epochs stop_reason offered pruned fold curve', 'search')
+    members(search, 'rollouts evaluations epochs stop_reason offered pruned fold lengths curve', 'search')
     check(search['offered'] > 0 and search['pruned'] > 0, f'decisions are offered and left out: {search["offered"]}, {search["pruned"]}')
+    check(0 < sum(search['lengths']) <= search['rollouts'] and search['lengths'][-1] > 0, f'rollouts by decisions: {search["lengths"]}')
     for point in search['curve']:
         members(point, 'rollouts cost step_ps', 'curve')
     members(r['provenance'], 'build module plan mesh machine seed reproducible', 'provenance')

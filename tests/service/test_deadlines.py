@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import signal
+import subprocess
 import sys
 import time
 
@@ -93,5 +94,113 @@ def test_written_in_time():
         service.close()
 
 
+LOOP = """module @loop {
+  func.func public @main(%x: tensor<128x128xf32>, %w: tensor<128x128xf32>) -> tensor<128x128xf32> {
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %0:3 = stablehlo.while(%i = %zero, %a = %x, %b = %w) : tensor<i32>, tensor<128x128xf32>, tensor<128x128xf32>
+     cond {
+      %n = stablehlo.constant dense<400000> : tensor<i32>
+      %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %c : tensor<i1>
+    } do {
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %j = stablehlo.add %i, %one : tensor<i32>
+      %d = stablehlo.multiply %a, %b : tensor<128x128xf32>
+      %t = stablehlo.subtract %d, %a : tensor<128x128xf32>
+      stablehlo.return %j, %t, %b : tensor<i32>, tensor<128x128xf32>, tensor<128x128xf32>
+    }
+    return %0#1 : tensor<128x128xf32>
+  }
+}
+"""   # planned in no time; proved in a dozen seconds of processor time: 2e10 operations are the most that is tried
+PROOF = {"mesh": {"axes": [{"name": "data", "size": 2}]}, "device": "a100-40", "seed": 3, "budget": FEW, "proof": True}
+
+
+def loop_of(service):
+    path = service.folder / "loop.mlir"
+    path.write_text(LOOP)
+    return path
+
+
+def source_of(pid):
+    """the file of the source that a stopped process is in; "" in a library"""
+    counter = int(pathlib.Path(f"/proc/{pid}/syscall").read_text().split()[-1], 16)
+    for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines():
+        bounds, _, offset, _, _, *path = line.split()
+        low, high = (int(word, 16) for word in bounds.split("-"))
+        if low <= counter < high and path and "toast-worker" in path[0]:
+            said = subprocess.run(["addr2line", "-e", harness.BIN / "toast-worker", hex(counter - low + int(offset, 16))],
+                                  capture_output=True, text=True, check=True).stdout
+            return said.partition(":")[0]
+    return ""
+
+
+def stop_if_proving(child):
+    """-> whether it is now stopped where it interprets a module"""
+    os.kill(child, signal.SIGSTOP)
+    faults.until("it runs on", lambda: pathlib.Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[0] == "T")
+    proves = "/verify/" in source_of(child)
+    if not proves:
+        os.kill(child, signal.SIGCONT)
+        time.sleep(0.1)
+    return proves
+
+
+def child_in_proof(service):
+    """the worker's child, stopped where it interprets the module"""
+    def found():
+        children = [pid for pid in tree.children(service.workers[0].pid) if "--child" in tree.arguments(pid)]
+        return next((child for child in children if stop_if_proving(child)), None)
+    return faults.until("no child proves anything", found)
+
+
+def test_hang_in_the_proof():
+    """the child that proves hangs, or proves on and on, and its worker lives: at the deadline it is told to stop, ended when it
+    does not, and what was found is written without a proof"""
+    for how in ("hangs", "proves on"):
+        service = harness.Service(workers=1)
+        try:
+            began = time.monotonic()
+            job = faults.submit(service, loop_of(service), dict(PROOF, deadline_s=SPAN_S))
+            child = child_in_proof(service)
+            if how != "hangs":
+                os.kill(child, signal.SIGCONT)
+            body = faults.wait(service, job, SPAN_S + GRACE_S + LATE_S)
+            seconds = time.monotonic() - began
+            assert (body["state"], body["stopped_by"], body["attempt"]) == ("succeeded", "deadline", 1), (how, body)
+            assert SPAN_S - 0.1 <= seconds <= SPAN_S + GRACE_S + LATE_S, (how, seconds)
+            report = json.loads(service.request("GET", f"/v1/jobs/{job}/artifacts/report.json")[2])
+            assert report["proof"]["status"] == "not_run" and "deadline" in json.dumps(report["proof"]), report["proof"]
+            assert not tree.living(child), f"{how}: it is still there"
+            faults.check(service, [job])
+            print(f"{how}: {seconds:.1f} s", flush=True)
+        finally:
+            service.close()
+
+
+def ended_by_its_limit(how):
+    service = harness.Service()
+    try:
+        service.start_worker(options=["--task-limit", str(3 * harness.SLOW)])
+        job = faults.submit(service, loop_of(service), PROOF)
+        child = child_in_proof(service)
+        if how != "hangs":
+            os.kill(child, signal.SIGCONT)
+        faults.until(f"{how}: it is not ended", lambda: not tree.living(child))
+        faults.until("nobody counts it", lambda: faults.counters(service).get("deaths:time_limit", 0) >= 1)
+        body = faults.look(service, job)
+        assert body["state"] == "finalizing", body
+        assert service.request("GET", f"/v1/jobs/{job}/plan")[0] == 200   # what the search found is there meanwhile
+        service.request("POST", f"/v1/jobs/{job}:cancel", b"")
+    finally:
+        service.close()
+
+
+def test_limit_of_a_proof():
+    """.. and without a deadline the limit of the task ends it, as a death of its own doing"""
+    for how in ("hangs", "proves on"):
+        ended_by_its_limit(how)
+
+
 if __name__ == "__main__":
-    harness.main([test_before_a_plan, test_with_a_plan, test_written_in_time])
+    harness.main([test_before_a_plan, test_with_a_plan, test_written_in_time, test_hang_in_the_proof, test_limit_of_a_proof])

@@ -47,7 +47,7 @@ def fsck(service):
 
 # kind of key -> longest time (s) that one may have left when no job is under way; None: it never expires and belongs to no
 # job. What is not here must not be there.
-KEYS = {"j": 8 * DAY, "ev": 8 * DAY, "tl": 30 * DAY, "o": 31 * DAY, "idem": DAY, "cache": 7 * DAY, "rate": 10, "w": 15, "img": 7 * DAY,
+KEYS = {"j": 8 * DAY, "ev": 8 * DAY, "tl": 30 * DAY, "o": 31 * DAY, "idem": DAY, "cache": 7 * DAY, "rate": 10, "w": 15, "c": DAY, "img": 7 * DAY,
         "moved": DAY, "es": 30, "collector": 60, "session": 8 * HOUR,
         "idx": None, "st": None, "arch": None, "purge": None, "dead": None, "q": None, "n": None, "builds": None, "workers": None,
         "blob": None, "blobs": None, "vts": None, "ms": None, "conf": None, "secret": None, "keys": None, "keysv": None}
@@ -85,8 +85,9 @@ def call(service, name, *words):
 
 def kill_thrice(service, job):
     """a worker whose child dies three times of the job; no other job waits"""
+    worker = os.urandom(4).hex()
     for attempt in range(3):
-        member, token = call(service, "claim", f"t#0.{attempt}", "build", "")[:2]
+        member, token = call(service, "claim", f"{worker}#0.{attempt}", "build", "")[:2]
         assert member.startswith(job), member
         call(service, "died", member, token, '{"code":"internal","message":"three times"}', "0")
         if attempt < 2:

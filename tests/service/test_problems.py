@@ -157,7 +157,7 @@ def stop_worker(service):
 
 def start_over(service, job, build):
     """as a worker that finds a blob gone"""
-    member, token = function(service, "claim", "a#0.1", build, "")[:2]
+    member, token = function(service, "claim", f"{os.urandom(4).hex()}#0.1", build, "")[:2]
     assert function(service, "reset", member, token, "{}") == ["restarted"]
 
 
@@ -174,7 +174,7 @@ def starting_over_keeps_the_best():
             known = {name: before["progress"][name] for name in ("cost", "bound")}
             if build:
                 service.redis_cli("ZADD", "{t}:builds", "XX", "1", before["build"])
-                member, token = function(service, "claim", "a#0.1", build, "")[:2]
+                member, token = function(service, "claim", f"{os.urandom(4).hex()}#0.1", build, "")[:2]
                 function(service, "release", member, token)
             else:
                 start_over(service, job, before["build"])

@@ -2,6 +2,8 @@
 #include "engine.h"
 
 #include "base/memory.h"
+#include "mini.h"
+#include "same.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -32,6 +34,9 @@ struct lane {
 };
 
 static struct {
+    enum engine_kind kind;
+    VEC(redisReply *) minis; /* replies of the stand-in that nobody has taken; owned */
+    VEC(char *) names;       /* of ENGINE_BOTH: their commands; owned */
     char folder[64], socket[96];
     pid_t pid;
     redisContext *context;
@@ -87,7 +92,7 @@ static void spawn(void)
     free(preload);
 }
 
-void engine_start(void)
+static void start_redis(void)
 {
     signal(SIGPIPE, SIG_IGN);
     snprintf(engine.folder, sizeof engine.folder, "%s/toast-simulation-XXXXXX",
@@ -95,7 +100,6 @@ void engine_start(void)
     if (!mkdtemp(engine.folder))
         engine_die("no scratch folder");
     snprintf(engine.socket, sizeof engine.socket, "%s/s", engine.folder);
-    engine.now_us = 1700000000000000;
     spawn();
     for (int i = 0; i < 1000 && !engine.context; i++) {
         redisContext *context = redisConnectUnix(engine.socket);
@@ -108,9 +112,18 @@ void engine_start(void)
     }
     if (!engine.context)
         engine_die("redis-server does not start");
-    const char *expire[] = {"DEBUG", "SET-ACTIVE-EXPIRE",
-                            "0"}; /* what expires does so when it is looked at */
-    freeReplyObject(engine_command(3, expire));
+    /* what expires does so when it is looked at */
+    freeReplyObject(redisCommand(engine.context, "DEBUG SET-ACTIVE-EXPIRE 0"));
+}
+
+void engine_start(enum engine_kind kind)
+{
+    engine.kind = kind;
+    engine.now_us = 1700000000000000;
+    if (kind != ENGINE_MINI)
+        start_redis();
+    if (kind != ENGINE_REDIS)
+        mini_start();
 }
 
 void engine_stop(void)
@@ -121,8 +134,14 @@ void engine_stop(void)
         kill(engine.pid, SIGKILL);
         waitpid(engine.pid, NULL, 0);
     }
-    unlink(engine.socket);
-    rmdir(engine.folder);
+    if (engine.folder[0]) {
+        unlink(engine.socket);
+        rmdir(engine.folder);
+    }
+    if (engine.kind != ENGINE_REDIS)
+        mini_stop();
+    VEC_FREE(&engine.minis);
+    VEC_FREE(&engine.names);
     for (int i = 0; i < ENGINE_LANES; i++)
         free(engine.lanes[i].stack);
     memset(&engine, 0, sizeof engine);
@@ -148,19 +167,46 @@ static void receive_all(struct lane *lane)
 
 void engine_append(int argc, const char **argv, const size_t *sizes)
 {
-    if (__real_redisAppendCommandArgv(engine.context, argc, argv, sizes) != REDIS_OK)
+    if (engine.kind != ENGINE_REDIS)
+        VEC_PUSH(&engine.minis, mini_command(argc, argv, sizes));
+    if (engine.kind == ENGINE_BOTH)
+        VEC_PUSH(&engine.names, mem_strdup(argv[0]));
+    if (engine.kind != ENGINE_MINI &&
+        __real_redisAppendCommandArgv(engine.context, argc, argv, sizes) != REDIS_OK)
         engine_die("a request cannot be written");
 }
 
 void engine_begin(int64_t now_us)
 {
     char database[16], clock[32];
+    engine.now_us = now_us;
+    if (engine.kind != ENGINE_REDIS)
+        mini_clock(now_us);
+    if (engine.kind == ENGINE_MINI)
+        return;
     snprintf(database, sizeof database, "%d", engine.lane);
     snprintf(clock, sizeof clock, "%lld", (long long)now_us);
     const char *select[] = {"SELECT", database}, *set[] = {"SIMULATION.CLOCK", clock};
-    engine_append(2, select, NULL);
-    engine_append(2, set, NULL);
-    engine.now_us = now_us;
+    if (__real_redisAppendCommandArgv(engine.context, 2, select, NULL) != REDIS_OK ||
+        __real_redisAppendCommandArgv(engine.context, 2, set, NULL) != REDIS_OK)
+        engine_die("a request cannot be written");
+}
+
+/* the stand-in's replies, in place of Redis' (taken) or compared with them */
+static void take_minis(redisReply **replies, size_t count)
+{
+    if (engine.minis.count != count)
+        engine_die("%zu replies of %zu", engine.minis.count, count);
+    for (size_t i = 0; i < count; i++) {
+        if (engine.kind == ENGINE_BOTH) {
+            replies_same(engine.names.at[i], replies[i], engine.minis.at[i]);
+            freeReplyObject(engine.minis.at[i]);
+            free(engine.names.at[i]);
+        } else {
+            replies[i] = engine.minis.at[i];
+        }
+    }
+    engine.minis.count = engine.names.count = 0;
 }
 
 void engine_exchange(redisReply **replies, size_t count)
@@ -168,10 +214,12 @@ void engine_exchange(redisReply **replies, size_t count)
     struct lane *lane = &engine.lanes[engine.lane];
     lane->replies = replies;
     lane->count = count;
-    if (!engine.hub) {
+    if (!engine.hub && engine.kind != ENGINE_MINI)
         receive_all(lane);
+    if (engine.kind != ENGINE_REDIS)
+        take_minis(replies, count);
+    if (!engine.hub)
         return;
-    }
     lane->waits = true;
     engine.waiting[engine.waiting_count++] = engine.lane;
     if (swapcontext(&lane->context, &engine.home) != 0)
@@ -193,6 +241,42 @@ void engine_flush(void)
 {
     const char *flush[] = {"FLUSHDB", "SYNC"};
     freeReplyObject(engine_command(2, flush));
+}
+
+static const char *reader_of(const char *type)
+{
+    static const char *const readers[][2] = {{"string", "GET"}, {"hash", "HGETALL"}, {"set", "SMEMBERS"}};
+    for (int i = 0; i < 3; i++)
+        if (strcmp(type, readers[i][0]) == 0)
+            return readers[i][1];
+    return NULL;
+}
+
+static void compare_key(const char *key)
+{
+    const char *type[] = {"TYPE", key}, *left[] = {"PTTL", key};
+    redisReply *reply = engine_command(2, type);
+    const char *reader = reader_of(reply->str), *plain[] = {reader, key};
+    const char *stream[] = {"XRANGE", key, "-", "+"}, *sorted[] = {"ZRANGE", key, "0", "-1", "WITHSCORES"};
+    freeReplyObject(engine_command(2, left));
+    if (reader)
+        freeReplyObject(engine_command(2, plain));
+    else if (strcmp(reply->str, "stream") == 0)
+        freeReplyObject(engine_command(4, stream));
+    else
+        freeReplyObject(engine_command(5, sorted));
+    freeReplyObject(reply);
+}
+
+void engine_compare(void)
+{
+    const char *all[] = {"SCAN", "0", "MATCH", "{t}:*", "COUNT", "100000"};
+    if (engine.kind != ENGINE_BOTH)
+        return;
+    redisReply *keys = engine_command(6, all);
+    for (size_t i = 0; i < keys->element[1]->elements; i++)
+        compare_key(keys->element[1]->element[i]->str);
+    freeReplyObject(keys);
 }
 
 /* ---- lanes ---- */
@@ -239,6 +323,10 @@ static bool run_lanes(int lanes)
 
 void engine_run(int lanes, void (*run)(int lane, void *user), void *user)
 {
+    if (engine.kind != ENGINE_REDIS || lanes == 1) {
+        run(0, user);
+        return;
+    }
     engine.hub = true;
     engine.run = run;
     engine.user = user;

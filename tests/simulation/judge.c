@@ -205,10 +205,26 @@ static void judge_call(struct world *world, const struct wire_call *call, const 
               look_text(holder, 0)[0] ? look_text(holder, 0) : "nobody");
 }
 
-/* a task is given to workers of the build that its job is of */
+/* whoever asks once more because the answer was lost is given the same task: one slot never holds two */
+static void judge_token(struct world *world, const char *token, const char *member)
+{
+    struct given *given = &world->given[world->given_count % GIVEN];
+    for (int i = 0; i < GIVEN; i++)
+        if (strcmp(world->given[i].token, token) == 0 && strcmp(world->given[i].member, member) != 0)
+            blame(world, "token %s is given %s and %s", token, world->given[i].member, member);
+    snprintf(given->token, sizeof given->token, "%s", token);
+    snprintf(given->member, sizeof given->member, "%s", member);
+    world->given_count++;
+}
+
+/* planning workers are given tasks of jobs that are of their build */
 static void judge_given(struct world *world, const struct wire_call *call, const redisReply *reply)
 {
     if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 5)
+        return;
+    bool referee = strcmp(call->name, "referee_claim") == 0;
+    judge_token(world, wire_argument(call, referee), look_text(reply, 0));
+    if (referee)
         return;
     const redisReply *fields = reply->element[4];
     for (size_t i = 0; i + 1 < fields->elements; i += 2)
@@ -248,7 +264,8 @@ static void seen(void *user, const struct wire_call *call, const redisReply *rep
     snprintf(id, sizeof id, "%.28s", member);
     if (strcmp(call->name, "died") == 0 && reply->str && strcmp(reply->str, "stale") != 0)
         count_death(world, call, member);
-    if (strcmp(call->name, "claim") == 0 || strcmp(call->name, "assist") == 0)
+    if (strcmp(call->name, "claim") == 0 || strcmp(call->name, "assist") == 0 ||
+        strcmp(call->name, "referee_claim") == 0)
         judge_given(world, call, reply);
     if (strcmp(call->name, "retry") == 0)
         judge_retry(world, call, reply);
@@ -280,6 +297,7 @@ void judge_go_back(struct world *world)
     static const struct wire_call any = {.name = "reap"};
     struct wire_look looks[WIRE_LOOKS];
     redisReply *replies[WIRE_LOOKS];
+    memset(world->given, 0, sizeof world->given);
     for (int i = 0; i < world->job_count; i++)
         world->jobs[i].seen = (struct job_seen){0}; /* all is looked at */
     int count = look_after(world, &any, looks);

@@ -11,7 +11,7 @@
 
 static const char usage[] =
     "usage: simulate [--seed N] [--schedules N] [--seconds S] [--plant NAME] [--replay CHOICES] [--shrink "
-    "RUNS] [--story]\n"
+    "RUNS] [--story] [--redis mini|real|both]\n"
     "\n"
     "  --seed N          the first seed (1)\n"
     "  --schedules N     how many (1000)\n"
@@ -20,6 +20,9 @@ static const char usage[] =
     "  --replay CHOICES  one schedule, as a failure printed it\n"
     "  --shrink RUNS     runs that the search for a shorter schedule may take (2000)\n"
     "  --story           of the first seed: what happens in it\n"
+    "  --redis KIND      mini: the stand-in within this process (the default); real: a redis-server; both, "
+    "and every\n"
+    "                    reply of one is compared with the other's\n"
     "Example: simulate --seed 7 --story\n";
 
 static double now_s(void)
@@ -47,6 +50,7 @@ struct options {
     const char *replay;
     int shrink;
     bool story;
+    enum engine_kind engine;
 };
 
 static bool in_time(void *user)
@@ -97,17 +101,25 @@ static bool replay(const struct options *options)
     return failed;
 }
 
+static bool read_engine(const char *text, enum engine_kind *out)
+{
+    static const char *const names[] = {"mini", "real", "both"};
+    for (int i = 0; i < 3; i++)
+        if (strcmp(text, names[i]) == 0) {
+            *out = (enum engine_kind)i;
+            return true;
+        }
+    return false;
+}
+
 int main(int argc, char **argv)
 {
-    static const struct option names[] = {{"seed", required_argument, NULL, 's'},
-                                          {"schedules", required_argument, NULL, 'n'},
-                                          {"seconds", required_argument, NULL, 't'},
-                                          {"plant", required_argument, NULL, 'p'},
-                                          {"replay", required_argument, NULL, 'r'},
-                                          {"shrink", required_argument, NULL, 'k'},
-                                          {"story", no_argument, NULL, 'v'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option names[] = {
+        {"seed", required_argument, NULL, 's'},    {"schedules", required_argument, NULL, 'n'},
+        {"seconds", required_argument, NULL, 't'}, {"plant", required_argument, NULL, 'p'},
+        {"replay", required_argument, NULL, 'r'},  {"shrink", required_argument, NULL, 'k'},
+        {"story", no_argument, NULL, 'v'},         {"redis", required_argument, NULL, 'e'},
+        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0}};
     struct options options = {.seed = 1, .schedules = 1000, .seconds = 1e18, .shrink = 2000};
     const char *plant = NULL;
     for (int option; (option = getopt_long(argc, argv, "", names, NULL)) != -1;)
@@ -119,6 +131,12 @@ int main(int argc, char **argv)
         case 'r': options.replay = optarg; break;
         case 'k': options.shrink = atoi(optarg); break;
         case 'v': options.story = true; break;
+        case 'e':
+            if (!read_engine(optarg, &options.engine)) {
+                fputs(usage, stderr);
+                return 2;
+            }
+            break;
         case 'h': fputs(usage, stdout); return 0;
         default: fputs(usage, stderr); return 2;
         }
@@ -126,7 +144,7 @@ int main(int argc, char **argv)
         fputs(usage, stderr);
         return 2;
     }
-    engine_start();
+    engine_start(options.engine);
     run_prepare(plant ? run_plant(plant) : NULL);
     bool failed = options.replay || options.story ? replay(&options) : search(&options);
     engine_stop();

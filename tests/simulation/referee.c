@@ -20,10 +20,12 @@ static void begin(struct world *world, struct referee *referee)
 {
     struct error e;
     char token[32];
-    snprintf(token, sizeof token, "referee#0.%d", ++referee->tokens);
+    snprintf(token, sizeof token, "referee%d.%d", referee->generation, referee->tokens + 1);
     referee->due_ms = world->mono_ms + LOOK_MS;
-    if (queue_referee_claim(referee->queue, &who, token, &referee->task, &referee->has, &e) != ERROR_OK ||
-        !referee->has)
+    if (queue_referee_claim(referee->queue, &who, token, &referee->task, &referee->has, &e) != ERROR_OK)
+        return; /* the same token again */
+    referee->tokens++;
+    if (!referee->has)
         return;
     referee->done_ms = world->mono_ms + 100 + 1500 * (long long)choose(&world->choices, 6);
     referee->due_ms = world->mono_ms + 100;
@@ -39,6 +41,7 @@ static void end(struct world *world, struct referee *referee)
     uint32_t how = choose(&world->choices, 8);
     if (how == 7) {
         tell(world, "the referee is gone");
+        referee->generation++; /* the next one is another slot */
     } else if (how >= 5) {
         code = queue_died(referee->queue, &referee->task, "{\"code\":\"host_fault\"}", "host", 0, &e);
     } else {

@@ -318,8 +318,9 @@ static void run(struct world *world, struct run_report *out)
         settle(world);
     if (!world->failure[0])
         judge_end(world);
+    engine_compare();
     *out = (struct run_report){.failed = world->failure[0] != 0,
-                               .story = mem_strdup(world->story),
+                               .story = world->story ? world->story : mem_strdup(""),
                                .steps = world->steps,
                                .virtual_ms = world->mono_ms};
     memcpy(out->failure, world->failure, sizeof out->failure);

@@ -1,5 +1,5 @@
 /* Simulated runs: one schedule from a seed or a list of choices; a search for a failing one; the shortest
- * schedule that fails. One redis-server for all of them (engine.h). */
+ * schedule that fails. One engine.h for all of them. */
 #ifndef TOAST_TESTS_SIMULATION_RUN_H
 #define TOAST_TESTS_SIMULATION_RUN_H
 

@@ -4,7 +4,9 @@
 /* Deterministic simulation of the service (world.h): a thousand schedules in which anything may go wrong
  * find nothing (TOAST_SCHEDULES, TOAST_SEED; bench/simulate runs millions), each is found again from its
  * seed and from its choices, and each planted bug is found within a minute (by count, so that a busy
- * machine changes nothing) and shrunk to a schedule that still shows it. */
+ * machine changes nothing) and shrunk to a schedule that still shows it. All of this is done with the
+ * stand-in
+ * for Redis (mini.h), which is held against a real one: each reply, and each key at the end. */
 #include "engine.h"
 #include "run.h"
 #include "support.h"
@@ -57,6 +59,33 @@ static void test_replays(void **state)
     }
 }
 
+/* every reply of the stand-in is Redis', every key at the end (engine.h ENGINE_BOTH), and so is the story */
+static void test_same_as_redis(void **state)
+{
+    enum { STORIES = 10, COMPARED = 150 };
+    char *stories[STORIES];
+    struct run_report report;
+    for (int kind = ENGINE_REDIS; kind <= ENGINE_BOTH; kind++) {
+        engine_start((enum engine_kind)kind);
+        run_prepare(NULL);
+        for (int i = 0; i < STORIES; i++) {
+            run_seed(first_seed() + (uint64_t)i, true, &report);
+            if (kind == ENGINE_BOTH)
+                assert_string_equal(report.story, stories[i]);
+            else
+                stories[i] = mem_strdup(report.story);
+            run_report_release(&report);
+        }
+        struct run_search search = {.first = first_seed() + 1000000, .count = COMPARED};
+        if (kind == ENGINE_BOTH)
+            run_search(&search);
+        assert_int_equal(search.failing, 0);
+        engine_stop();
+    }
+    for (int i = 0; i < STORIES; i++)
+        free(stories[i]);
+}
+
 static double now_s(void)
 {
     struct timespec now;
@@ -92,7 +121,7 @@ static void test_planted_bugs(void **state)
 
 static int start(void **state)
 {
-    engine_start();
+    engine_start(ENGINE_MINI);
     return 0;
 }
 
@@ -104,7 +133,9 @@ static int stop(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_schedules), cmocka_unit_test(test_replays),
-                                       cmocka_unit_test(test_planted_bugs)};
-    return cmocka_run_group_tests(tests, start, stop);
+    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_schedules, start, stop),
+                                       cmocka_unit_test_setup_teardown(test_replays, start, stop),
+                                       cmocka_unit_test_setup_teardown(test_planted_bugs, start, stop),
+                                       cmocka_unit_test(test_same_as_redis)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

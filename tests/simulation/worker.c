@@ -202,7 +202,7 @@ static void slot_act(struct worker *worker)
 {
     struct world *world = worker->world;
     struct slot *slot = &worker->slot;
-    if (slot->phase == SLOT_FREE && worker_leaving(&worker->supervisor)) {
+    if (slot_idle(slot) && worker_leaving(&worker->supervisor)) {
         tell(world, "%s has left", worker->supervisor.name);
         worker_end(worker);
         worker_begin(world, worker);

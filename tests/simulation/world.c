@@ -10,6 +10,7 @@ void tell(struct world *world, const char *format, ...)
     va_list values;
     if (!world->telling)
         return;
+    world->story = world->story ? world->story : mem_zalloc(1, STORY_MAX);
     size_t room = STORY_MAX - world->told;
     va_start(values, format);
     int count = snprintf(world->story + world->told, room, "%9.3f ", (double)world->mono_ms * 1e-3);

@@ -13,7 +13,7 @@
 #include "queue/queue.h"
 #include "workers/internal.h"
 
-enum { JOBS = 3, WORKERS = 3, SERVERS = 2, STORY_MAX = 1 << 16, DEATHS = 24, SEEN = 64 };
+enum { JOBS = 3, WORKERS = 3, SERVERS = 2, STORY_MAX = 1 << 16, DEATHS = 24, SEEN = 64, GIVEN = 32 };
 
 /* What the child of a slot will do with its task; 0 is to do it. */
 enum fate {
@@ -60,7 +60,7 @@ struct referee { /* one, beside the workers */
     struct queue *queue;
     struct queue_task task; /* while it has one */
     bool has;
-    int tokens;
+    int generation, tokens;
     long long due_ms, done_ms;
 };
 
@@ -110,6 +110,10 @@ struct world {
     int actor_kind, actor_number;
     bool nested; /* somebody works between two calls of another */
     long long client_ms;
+    struct given { /* what claims were given lately */
+        char token[48], member[96];
+    } given[GIVEN];
+    int given_count;
     bool referees;              /* a job wants one, and one looks for work */
     bool jumped;                /* Redis' clock was set */
     bool loses;                 /* Redis may lose what it did last, once */
@@ -118,7 +122,7 @@ struct world {
     unsigned long long changes; /* calls that changed anything, about */
     char failure[512];          /* "": none yet */
     bool telling;
-    char story[STORY_MAX];
+    char *story; /* of a world that is told of; owned */
     size_t told;
 };
 

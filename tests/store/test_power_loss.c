@@ -272,7 +272,7 @@ static bool put(struct store *store, const char *text, bool stream)
  * changed the disk */
 static int work(struct store *store)
 {
-    char text[16];
+    char text[24];
     for (int i = 0; i < 6; i++) {
         snprintf(text, sizeof text, "blob %d", i);
         put(store, text, i % 2 == 1);

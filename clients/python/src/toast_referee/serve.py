@@ -7,6 +7,7 @@ It needs the service's worker token (TOAST_WORKER_TOKEN) and what compilers.py n
 answer; a failure of this program's own is reported as a lost attempt, and the service lets somebody try again. SIGTERM gives
 the task back. What is compiled are modules that the service made; with target `here` they are run, too.
 """
+import itertools
 import json
 import os
 import pathlib
@@ -168,9 +169,10 @@ def serve(options):
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     service = Service(options.serve, token, options.referee)
     print(f"toast-referee: {', '.join(options.referee)} for {service.url}", file=sys.stderr)
+    slot, claims = uuid.uuid4().hex, itertools.count(1)   # repeated with the same token a claim gives the same task
     while True:
         try:
-            task = service.call("claim", token=uuid.uuid4().hex)
+            task = service.call("claim", token=f"{slot}.{next(claims)}")
         except urllib.error.HTTPError as error:
             print(f"toast-referee: {service.url} answered {error.code}: is TOAST_WORKER_TOKEN the service's?", file=sys.stderr)
             return 2

@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+# label: unit
+# timeout: 240
+"""One model lowered by JAX and by torch (tests/support/generate_twins.py) gets one plan: the experts race to the same winner under three limits, and
+every argument and result is sharded alike, dimension by dimension; what `auto` finds splits tokens and logits alike."""
+import collections
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+toast = os.path.join(os.environ['TOAST_BIN'], 'toast')
+models = pathlib.Path(os.environ['TOAST_SOURCE']) / 'tests/models/small'
+MIB = 1 << 20
+# mesh, limit a device, planner, the expert that wins
+CASES = [('data=8', None, 'baselines', 'batch:data'), ('data=4,model=4', 40 * MIB, 'baselines', 'fsdp:data+fsdp:model'),
+         ('data=8,model=8', 24 * MIB, 'baselines', 'batch:data+megatron:model'), ('data=8', None, 'auto', None)]
+
+
+def check(ok, what):
+    if not ok:
+        sys.exit(f'failed: {what}')
+
+
+def plan(framework, mesh, limit, planner):
+    with tempfile.TemporaryDirectory() as scratch:
+        done = subprocess.run([toast, 'plan', models / f'twin_{framework}.mlir', '--mesh', mesh, '--device', 'a100-40', '--planner', planner,
+                               '--rollouts', '300', '--outputs', 'plan,report', '--quiet', '-o', scratch,
+                               *(['--memory-limit', str(limit)] if limit else [])], capture_output=True, text=True)
+        check(done.returncode == 0, f'{framework} on {mesh}: status {done.returncode} {done.stderr}')
+        return [json.loads((pathlib.Path(scratch) / f'{name}.json').read_text()) for name in ('plan', 'report')]
+
+
+def shardings(rows):
+    """how often each (dimension's size, its axes) is; weights of torch are JAX's transposed, so dimensions go by size"""
+    found = collections.Counter()
+    for row in rows:
+        sizes = row['type'].split('[')[1].rstrip(']').split(',')
+        found[tuple(sorted((int(size), tuple(sorted(axes))) for size, axes in zip(sizes, row['dims'], strict=True)))] += 1
+    return found
+
+
+for mesh, limit, planner, winner in CASES:
+    (jax, of_jax), (torch, of_torch) = (plan(framework, mesh, limit, planner) for framework in ('jax', 'torch'))
+    where = f'{mesh}, {limit}, {planner}'
+    if winner:
+        for report in (of_jax, of_torch):
+            check(report['summary']['found_by'] == f'baseline {winner}', f'{where}: {report["summary"]["found_by"]}')
+        check(shardings(jax['arguments']) == shardings(torch['arguments']), f'{where}: arguments')
+    data = [[row for row in plan['arguments'] if row['role'] == 'data'] for plan in (jax, torch)]
+    check(len(data[0]) == len(data[1]) == 1 and shardings(data[0]) == shardings(data[1]), f'{where}: tokens')
+    check(shardings(jax['results']) == shardings(torch['results']), f'{where}: logits')
+    check(any(axes for row in jax['arguments'] for axes in row['dims']), f'{where}: something is split')

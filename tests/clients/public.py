@@ -1,0 +1,86 @@
+"""Train steps of published models: Hugging Face's Flax BERT, GPT-2 and ViT, and a Keras network on JAX, small and with random weights.
+
+Each gives (step, args, donate) as models.py does. Everything comes from a configuration: no weights and no data are fetched.
+BERT, GPT-2 and ViT train with dropout, from a key that is an argument. Never imports TOAST.
+"""
+import os
+
+os.environ.update(KERAS_BACKEND="jax", USE_TORCH="0", USE_TF="0", HF_HUB_OFFLINE="1", TRANSFORMERS_VERBOSITY="error")
+
+import frameworks  # noqa: E402
+import jax  # noqa: E402
+import jax.numpy as jnp  # noqa: E402
+import numpy as np  # noqa: E402
+import optax  # noqa: E402
+import transformers  # noqa: E402
+
+VOCABULARY, WIDTH, BATCH, LENGTH = 1024, 128, 16, 64
+ENCODER = {"hidden_size": WIDTH, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 4 * WIDTH}
+
+
+def train(model, loss_of, *batch):
+    """(step, args, donate) of a Flax model of transformers: adamw on loss_of(logits, *batch), dropout by a key"""
+    optimizer = optax.adamw(1e-3, eps=1e-5)
+
+    def step(state, key, *batch):
+        params, memory = state
+
+        def loss(params):
+            return loss_of(model(batch[0], params=params, dropout_rng=key, train=True).logits, *batch)
+        value, grads = jax.value_and_grad(loss)(params)
+        updates, memory = optimizer.update(grads, memory, params)
+        return (optax.apply_updates(params, updates), memory), value
+    return step, ((model.params, optimizer.init(model.params)), jax.random.key(3), *batch), (0,)
+
+
+def tokens(seed=5):
+    return jnp.asarray(np.random.default_rng(seed).integers(0, VOCABULARY, (BATCH, LENGTH)), jnp.int32)
+
+
+def bert():
+    """masked language model: every token is to be found again"""
+    config = transformers.BertConfig(vocab_size=VOCABULARY, max_position_embeddings=LENGTH, **ENCODER)
+    return train(transformers.FlaxBertForMaskedLM(config, input_shape=(1, LENGTH)),
+                 lambda logits, x, y: frameworks.cross_entropy(logits, y), tokens(), tokens(6))
+
+
+def gpt2():
+    config = transformers.GPT2Config(vocab_size=VOCABULARY, n_positions=LENGTH, n_embd=WIDTH, n_layer=2, n_head=4)
+    return train(transformers.FlaxGPT2LMHeadModel(config, input_shape=(1, LENGTH)),
+                 lambda logits, x: frameworks.cross_entropy(logits[:, :-1], x[:, 1:]), tokens())
+
+
+def vit():
+    config = transformers.ViTConfig(image_size=32, patch_size=4, num_labels=64, **ENCODER)
+    rng = np.random.default_rng(7)
+    images = jnp.asarray(rng.standard_normal((BATCH, 3, 32, 32)), jnp.float32)
+    return train(transformers.FlaxViTForImageClassification(config, input_shape=(1, 32, 32, 3)),
+                 lambda logits, x, y: frameworks.cross_entropy(logits, y), images, jnp.asarray(rng.integers(0, 64, BATCH), jnp.int32))
+
+
+def keras_network():
+    """residual blocks of Keras layers and its own Adam, by the stateless calls that Keras has for JAX"""
+    import keras
+    keras.utils.set_random_seed(8)
+    x = inputs = keras.Input((frameworks.WIDTH,))
+    for _ in range(2):
+        y = keras.layers.Dense(4 * frameworks.WIDTH, activation="gelu")(keras.layers.LayerNormalization()(x))
+        x = keras.layers.add([x, keras.layers.Dense(frameworks.WIDTH)(y)])
+    model = keras.Model(inputs, keras.layers.Dense(frameworks.CLASSES)(x))
+    optimizer = keras.optimizers.Adam(1e-3, epsilon=1e-5)
+    optimizer.build(model.trainable_variables)
+
+    def step(state, x, y):
+        weights, others, memory = state
+
+        def loss(weights):
+            logits, rest = model.stateless_call(weights, others, x, training=True)
+            return frameworks.cross_entropy(logits, y), rest
+        (value, others), grads = jax.value_and_grad(loss, has_aux=True)(weights)
+        weights, memory = optimizer.stateless_apply(memory, grads, weights)
+        return (weights, others, memory), value
+    values = [[v.value for v in group] for group in (model.trainable_variables, model.non_trainable_variables, optimizer.variables)]
+    return step, (tuple(values), *frameworks.batch()), (0,)
+
+
+PUBLIC = {"bert": bert, "gpt2": gpt2, "vit": vit, "keras": keras_network}

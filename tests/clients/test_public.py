@@ -1,0 +1,25 @@
+#!/usr/bin/env python3
+# label: truth
+# timeout: 600
+"""toast.plan(..).jit() of Hugging Face's Flax BERT, GPT-2 and ViT and of Keras on JAX: as test_jax.py asks of plain models."""
+import sys
+
+import support
+
+support.enter("models")
+
+import checks  # noqa: E402
+import public  # noqa: E402
+
+# BERT's output layer is its embedding: XLA for CPUs sums that weight's two gradients over the devices apart and adds them then, the plan adds first
+WIDER = {"bert": 1.25}
+
+
+def main():
+    for name in sys.argv[1:] or public.PUBLIC:
+        checks.check(name, public.PUBLIC[name], factor=WIDER.get(name, 1.1))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""usage: generate_twins.py jax|torch OUT.mlir
+
+Writes one model, a GPT's forward pass to its logits with weights as arguments, as the framework that is named lowers it: the pair in
+tests/models/small (twin_jax, twin_torch) with which tests/cli/test_twins.py asks whether both get one plan. Weights of torch are [out, in], of
+JAX [in, out]; else the two say the same: layer norms, fused queries, keys and values, causal softmax, gelu, a head of its own.
+
+Needs JAX (.venv) or torch with torch_xla (.venv-torch).
+"""
+import pathlib
+import sys
+
+VOCABULARY, WIDTH, HEADS, HIDDEN, LENGTH, BATCH, LAYERS = 8192, 512, 8, 2048, 256, 32, 2
+
+
+def of_jax():
+    import jax
+    import jax.numpy as jnp
+
+    def norm(x, p):
+        mean = x.mean(-1, keepdims=True)
+        return (x - mean) * jax.lax.rsqrt(((x - mean) ** 2).mean(-1, keepdims=True) + 1e-5) * p["scale"] + p["bias"]
+
+    def attention(x, p):
+        q, k, v = jnp.moveaxis((x @ p["qkv"] + p["qkv_bias"]).reshape(*x.shape[:2], 3, HEADS, WIDTH // HEADS), 2, 0)
+        scores = jnp.einsum("bshd,bthd->bhst", q, k) / (WIDTH // HEADS) ** 0.5
+        scores = jnp.where(jnp.tril(jnp.ones((LENGTH, LENGTH), bool)), scores, -1e9)
+        return jnp.einsum("bhst,bthd->bshd", jax.nn.softmax(scores, -1), v).reshape(x.shape) @ p["out"] + p["out_bias"]
+
+    def forward(params, tokens):
+        x = params["embed"][tokens]
+        for p in params["layers"]:
+            x = x + attention(norm(x, p["norm1"]), p)
+            x = x + jax.nn.gelu(norm(x, p["norm2"]) @ p["up"] + p["up_bias"], approximate=False) @ p["down"] + p["down_bias"]
+        return norm(x, params["norm"]) @ params["head"]
+    tensor = jax.ShapeDtypeStruct
+    vector = {"scale": tensor((WIDTH,), jnp.float32), "bias": tensor((WIDTH,), jnp.float32)}
+    shapes = {"qkv": (WIDTH, 3 * WIDTH), "qkv_bias": (3 * WIDTH,), "out": (WIDTH, WIDTH), "out_bias": (WIDTH,), "up": (WIDTH, HIDDEN),
+              "up_bias": (HIDDEN,), "down": (HIDDEN, WIDTH), "down_bias": (WIDTH,)}
+    layer = {name: tensor(shape, jnp.float32) for name, shape in shapes.items()} | {"norm1": vector, "norm2": vector}
+    params = {"embed": tensor((VOCABULARY, WIDTH), jnp.float32), "head": tensor((WIDTH, VOCABULARY), jnp.float32), "norm": vector,
+              "layers": [layer] * LAYERS}
+    return jax.jit(forward).lower(params, tensor((BATCH, LENGTH), jnp.int32)).as_text()
+
+
+def of_torch():
+    import torch
+    import torch.nn.functional as F
+    from torch import nn
+    from torch_xla.stablehlo import exported_program_to_stablehlo
+
+    class Block(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norm1, self.norm2 = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
+            self.qkv, self.out = nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH)
+            self.up, self.down = nn.Linear(WIDTH, HIDDEN), nn.Linear(HIDDEN, WIDTH)
+
+        def forward(self, x):
+            q, k, v = self.qkv(self.norm1(x)).view(*x.shape[:2], 3, HEADS, WIDTH // HEADS).permute(2, 0, 3, 1, 4)
+            later = torch.ones(LENGTH, LENGTH).tril() == 0
+            scores = (q @ k.transpose(-1, -2) / (WIDTH // HEADS) ** 0.5).masked_fill(later, -1e9).softmax(-1)
+            x = x + self.out((scores @ v).permute(0, 2, 1, 3).reshape(x.shape))
+            return x + self.down(F.gelu(self.up(self.norm2(x))))
+
+    class Gpt(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embed, self.head = nn.Embedding(VOCABULARY, WIDTH), nn.Linear(WIDTH, VOCABULARY, bias=False)
+            self.layers, self.norm = nn.ModuleList(Block() for _ in range(LAYERS)), nn.LayerNorm(WIDTH)
+
+        def forward(self, tokens):
+            x = self.embed(tokens)
+            for layer in self.layers:
+                x = layer(x)
+            return self.head(self.norm(x))
+    tokens = torch.zeros(BATCH, LENGTH, dtype=torch.int32)
+    return exported_program_to_stablehlo(torch.export.export(Gpt(), (tokens,))).get_stablehlo_text()
+
+
+def main():
+    if len(sys.argv) != 3 or sys.argv[1] not in ("jax", "torch"):
+        print(__doc__.split("\n")[0], file=sys.stderr)
+        return 2
+    pathlib.Path(sys.argv[2]).write_text({"jax": of_jax, "torch": of_torch}[sys.argv[1]]())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
