@@ -1,46 +1,66 @@
 /* Expert plans by name, from roles: every combination of strategies over the mesh axes
  * (docs/design/planner.md).
  *
- * replicated | batch | fsdp = batch and all parameters stored sharded | zero1 = batch and the optimizer's
- * state stored sharded | megatron = feed-forward, heads and vocabulary dims | sequence | edge | expert,
- * and megatron+sequence on one axis. sequence[01] takes the other side of the second class of conflicts of a
+ * replicated | batch | fsdp = batch and all parameters stored sharded | fsdp-large = the same without small
+ * parameters, as a persistence threshold has it | zero1 = batch and the optimizer's state stored sharded |
+ * megatron = feed-forward, heads and vocabulary dims | one of these groups by its label (ffn, heads) |
+ * sequence |
+ * edge | expert, and two of them on one axis: megatron+sequence, edge+batch, ffn+batch .. sequence[01] takes
+ * the other side of the second class of conflicts of a
  * sequence; regather lets go between distant uses what is gathered over an axis. Whatever the axes, decisions
  * come in the order batch, model dims, storage, update, sequence, regather: order is priority, and experts
- * write it so. */
+ * write it so. Only of two strategies on one axis that are named the other way round (sequence, then batch
+ * where the sequence is not) the first comes before all. */
 #include "analysis/context.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum strategy {
-    REPLICATED,
-    BATCH,
-    FSDP,
-    ZERO1,
-    MEGATRON,
-    SEQUENCE,
-    MEGATRON_SEQUENCE,
-    EDGE,
-    EXPERT,
-    STRATEGIES
-};
+enum strategy { REPLICATED, BATCH, FSDP, FSDP_LARGE, ZERO1, MEGATRON, SEQUENCE, EDGE, EXPERT, STRATEGIES };
 enum {
-    MOST_BASELINES = 128, /* different plans; each is priced once, about 2 ms for t2b */
+    MOST_BASELINES = 160, /* different plans; each is priced once, about 2 ms for t2b */
+    USUAL = 128,          /* of them in the usual layouts */
     MOST_TRIES = 4096,    /* combinations built, most of which give a plan that is there already */
     MOST_DECISIONS = PLAN_BASELINE_LIST, /* of one plan */
-    MOST_RUNS = 3                        /* strategies of one plan over more than two axes */
+    MOST_RUNS = 3,                       /* layouts of one plan over more than two axes */
+    MOST_GROUPS = 6,                     /* of the model's that are laid out alone */
+    PERSISTENT = 64 /* fsdp-large: what is in all less than this part of its role's bytes stays whole */
 }; /* chosen, not tuned */
 
-static const char *const strategy_names[] = {"replicated", "batch",    "fsdp", "zero1", "megatron",
-                                             "sequence",   "megatron", "edge", "expert"};
+enum { MODEL_ROLES = NDA_COLOR_MODEL | NDA_COLOR_VOCABULARY };
+
+static const char *const strategy_names[] = {"replicated", "batch",    "fsdp", "fsdp-large", "zero1",
+                                             "megatron",   "sequence", "edge", "expert"};
+
+/* what one axis does: a strategy, or two */
+struct layout {
+    uint8_t first, second; /* enum strategy; REPLICATED: nothing */
+    bool other;            /* the other side of all conflicts of a sequence */
+};
+/* the first of these race in all combinations, the others where the cheapest of those are climbed from */
+static const struct layout layouts[] = {
+    {REPLICATED, 0, 0},     {BATCH, 0, 0},           {FSDP, 0, 0},
+    {ZERO1, 0, 0},          {MEGATRON, 0, 0},        {SEQUENCE, 0, 0},
+    {SEQUENCE, 0, 1},       {MEGATRON, SEQUENCE, 0}, {MEGATRON, SEQUENCE, 1},
+    {EDGE, 0, 0},           {EXPERT, 0, 0},          {FSDP_LARGE, 0, 0},
+    {BATCH, MEGATRON, 0},   {BATCH, SEQUENCE, 0},    {BATCH, EDGE, 0},
+    {BATCH, EXPERT, 0},     {FSDP, SEQUENCE, 0},     {FSDP_LARGE, SEQUENCE, 0},
+    {EDGE, BATCH, 0},       {EDGE, FSDP, 0},         {EDGE, FSDP_LARGE, 0},
+    {EXPERT, BATCH, 0},     {EXPERT, FSDP, 0},       {MEGATRON, BATCH, 0},
+    {SEQUENCE, BATCH, 0},   {SEQUENCE, FSDP, 0},     {SEQUENCE, FSDP_LARGE, 0},
+    {SEQUENCE, MEGATRON, 0}};
+enum { RACED = 11, LAYOUTS = sizeof layouts / sizeof *layouts };
 
 struct builder {
     const struct plan_context *context;
     struct plan plan;
     struct plan_baseline *out;
-    bool works[STRATEGIES]; /* the module has what the strategy needs */
-    uint32_t side_bits;     /* classes of conflicts of the sequence group that has most */
+    bool works[STRATEGIES + MOST_GROUPS]; /* the module has what the strategy needs */
+    uint32_t groups[MOST_GROUPS];         /* strategy STRATEGIES + i: this group of MODEL_ROLES alone */
+    uint32_t group_count;
+    struct layout layouts[MESH_MAX_AXES]; /* of each axis */
+    uint32_t side_bits;                   /* classes of conflicts of the sequence group that has most */
     uint32_t sides[MESH_MAX_AXES];
     bool regather[MESH_MAX_AXES];
 };
@@ -116,17 +136,29 @@ static bool serves_role(const struct nda *n, uint32_t group)
     return (n->groups[group].roles & (NDA_COLOR_BATCH | NDA_COLOR_SEQUENCE)) != 0;
 }
 
-/* Stores every argument of a role sharded: the group on most unsharded bytes first, until no group helps. */
-static void store_sharded(struct builder *builder, enum nda_role role, uint32_t axis, enum plan_scope scope)
+static int64_t bytes_of_role(const struct nda *n, enum nda_role role)
+{
+    int64_t bytes = 0;
+    for (uint32_t i = 0; i < n->argument_count; i++)
+        if (n->arguments[i].role == role)
+            bytes += ir_type_bytes(n->program, ir_value_type(n->program, n->arguments[i].value));
+    return bytes;
+}
+
+/* Stores every argument of a role sharded: the group on most unsharded bytes first, until no group helps, or,
+ * with `large`, helps much. */
+static void store_sharded(struct builder *builder, enum nda_role role, uint32_t axis, enum plan_scope scope,
+                          bool large)
 {
     const struct nda *n = builder->context->n;
+    int64_t least = large ? bytes_of_role(n, role) / PERSISTENT : 0;
     int64_t *bytes = mem_alloc(sizeof *bytes * ((size_t)n->group_count + 1));
     uint8_t *done = mem_zalloc((size_t)n->group_count + 1, 1);
     for (;;) {
         uint32_t best = NDA_NONE;
         unsharded_bytes(builder, role, axis, bytes);
         for (uint32_t group = 0; group < n->group_count; group++)
-            if (!done[group] && bytes[group] > 0 && !serves_role(n, group) &&
+            if (!done[group] && bytes[group] > least && !serves_role(n, group) &&
                 (best == NDA_NONE || bytes[group] > bytes[best]))
                 best = group;
         if (best == NDA_NONE || builder->out->count == MOST_DECISIONS)
@@ -138,61 +170,145 @@ static void store_sharded(struct builder *builder, enum nda_role role, uint32_t 
     free(done);
 }
 
-static void write_name(const struct builder *builder, const uint8_t *strategy, struct text *name)
+static const char *name_of(const struct builder *builder, uint32_t strategy)
+{
+    const struct nda *n = builder->context->n;
+    return strategy < STRATEGIES ? strategy_names[strategy]
+                                 : n->groups[builder->groups[strategy - STRATEGIES]].label;
+}
+
+static void write_strategy(const struct builder *builder, uint8_t strategy, uint32_t axis, struct text *name)
+{
+    if (strategy == REPLICATED)
+        return;
+    text_printf(name, "%s%s", name->size ? "+" : "", name_of(builder, strategy));
+    if (strategy == SEQUENCE && builder->sides[axis]) {
+        text_add_char(name, '[');
+        for (uint32_t i = 0; i < builder->side_bits; i++)
+            text_add_char(name, builder->sides[axis] >> i & 1 ? '1' : '0');
+        text_add_char(name, ']');
+    }
+    text_printf(name, ":%s", builder->context->mesh.axes[axis].name);
+}
+
+static void write_name(const struct builder *builder, struct text *name)
 {
     const struct mesh *mesh = &builder->context->mesh;
     for (uint32_t axis = 0; axis < mesh->axis_count; axis++) {
-        int kind = strategy[axis];
-        if (kind == REPLICATED)
-            continue;
-        text_printf(name, "%s%s", name->size ? "+" : "", strategy_names[kind]);
-        if (kind == MEGATRON_SEQUENCE)
-            text_printf(name, ":%s+sequence", mesh->axes[axis].name);
-        if ((kind == SEQUENCE || kind == MEGATRON_SEQUENCE) && builder->sides[axis]) {
-            text_add_char(name, '[');
-            for (uint32_t i = 0; i < builder->side_bits; i++)
-                text_add_char(name, builder->sides[axis] >> i & 1 ? '1' : '0');
-            text_add_char(name, ']');
-        }
-        text_printf(name, ":%s", mesh->axes[axis].name);
+        write_strategy(builder, builder->layouts[axis].first, axis, name);
+        write_strategy(builder, builder->layouts[axis].second, axis, name);
         if (builder->regather[axis])
-            text_printf(name, "+regather:%s", mesh->axes[axis].name);
+            text_printf(name, "%sregather:%s", name->size ? "+" : "", mesh->axes[axis].name);
     }
 }
 
-static void build(struct builder *builder, const uint8_t *strategy)
+/* when a strategy's first decisions come */
+static int phase(uint8_t strategy)
+{
+    return strategy == SEQUENCE ? 2 : strategy >= MEGATRON ? 1 : 0;
+}
+
+/* the first of two that are named the other way round */
+static uint8_t early(struct layout layout)
+{
+    return layout.second != REPLICATED && phase(layout.first) > phase(layout.second) ? layout.first
+                                                                                     : REPLICATED;
+}
+
+/* in its usual place */
+static bool has(const struct builder *builder, uint32_t axis, uint8_t strategy)
+{
+    struct layout layout = builder->layouts[axis];
+    return layout.second == strategy || (layout.first == strategy && early(layout) == REPLICATED);
+}
+
+static void decide_strategy(struct builder *builder, uint8_t strategy, uint32_t axis)
+{
+    static const uint32_t roles[STRATEGIES] = {
+        [MEGATRON] = MODEL_ROLES,
+        [EDGE] = NDA_COLOR_EDGE,
+        [EXPERT] = NDA_COLOR_EXPERT,
+    };
+    if (strategy >= STRATEGIES)
+        decide(builder, builder->groups[strategy - STRATEGIES], axis, PLAN_SCOPE_ALL);
+    else if (strategy == SEQUENCE)
+        decide_sequence(builder, axis);
+    else if (roles[strategy])
+        decide_role(builder, roles[strategy], axis);
+}
+
+/* parameters, then the optimizer's state */
+static void decide_storage(struct builder *builder)
+{
+    uint32_t axes = builder->context->mesh.axis_count;
+    for (uint32_t axis = 0; axis < axes; axis++)
+        if (has(builder, axis, FSDP) || has(builder, axis, FSDP_LARGE))
+            store_sharded(builder, NDA_ROLE_PARAMETER, axis, PLAN_SCOPE_ALL, has(builder, axis, FSDP_LARGE));
+    for (uint32_t axis = 0; axis < axes; axis++) {
+        if (has(builder, axis, FSDP) || has(builder, axis, FSDP_LARGE))
+            store_sharded(builder, NDA_ROLE_OPTIMIZER, axis, PLAN_SCOPE_ALL, has(builder, axis, FSDP_LARGE));
+        if (has(builder, axis, ZERO1))
+            store_sharded(builder, NDA_ROLE_OPTIMIZER, axis, PLAN_SCOPE_UPDATE, false);
+    }
+}
+
+static void build(struct builder *builder)
 {
     uint32_t axes = builder->context->mesh.axis_count;
     struct text name = {0};
     builder->out->count = 0;
     plan_copy(&builder->plan, &builder->context->start);
     for (uint32_t axis = 0; axis < axes; axis++)
-        if (strategy[axis] == BATCH || strategy[axis] == FSDP || strategy[axis] == ZERO1)
+        decide_strategy(builder, early(builder->layouts[axis]), axis);
+    for (uint32_t axis = 0; axis < axes; axis++)
+        if (has(builder, axis, BATCH) || has(builder, axis, FSDP) || has(builder, axis, FSDP_LARGE) ||
+            has(builder, axis, ZERO1))
             decide_role(builder, NDA_COLOR_BATCH, axis);
-    for (uint32_t axis = 0; axis < axes; axis++) {
-        if (strategy[axis] == MEGATRON || strategy[axis] == MEGATRON_SEQUENCE)
-            decide_role(builder, NDA_COLOR_MODEL | NDA_COLOR_VOCABULARY, axis);
-        if (strategy[axis] == EDGE)
-            decide_role(builder, NDA_COLOR_EDGE, axis);
-        if (strategy[axis] == EXPERT)
-            decide_role(builder, NDA_COLOR_EXPERT, axis);
-    }
     for (uint32_t axis = 0; axis < axes; axis++)
-        if (strategy[axis] == FSDP)
-            store_sharded(builder, NDA_ROLE_PARAMETER, axis, PLAN_SCOPE_ALL);
+        for (uint8_t strategy = REPLICATED + 1; strategy < STRATEGIES + builder->group_count; strategy++)
+            if (phase(strategy) == 1 && has(builder, axis, strategy))
+                decide_strategy(builder, strategy, axis);
+    decide_storage(builder);
     for (uint32_t axis = 0; axis < axes; axis++)
-        if (strategy[axis] == FSDP || strategy[axis] == ZERO1)
-            store_sharded(builder, NDA_ROLE_OPTIMIZER, axis,
-                          strategy[axis] == FSDP ? PLAN_SCOPE_ALL : PLAN_SCOPE_UPDATE);
-    for (uint32_t axis = 0; axis < axes; axis++)
-        if (strategy[axis] == SEQUENCE || strategy[axis] == MEGATRON_SEQUENCE)
+        if (has(builder, axis, SEQUENCE))
             decide_sequence(builder, axis);
     for (uint32_t axis = 0; axis < axes; axis++)
         if (builder->regather[axis])
             decide_regather(builder, axis);
-    write_name(builder, strategy, &name);
+    write_name(builder, &name);
     snprintf(builder->out->name, sizeof builder->out->name, "%s", name.size ? name.at : "replicated");
     text_release(&name);
+}
+
+/* the group on most bytes of parameters, by which fsdp stores most */
+static uint32_t storage_group(const struct builder *builder)
+{
+    const struct nda *n = builder->context->n;
+    uint32_t best = 0;
+    int64_t *bytes = mem_alloc(sizeof *bytes * ((size_t)n->group_count + 1));
+    unsharded_bytes(builder, NDA_ROLE_PARAMETER, 0, bytes);
+    for (uint32_t group = 1; group < n->group_count; group++)
+        best = bytes[group] > bytes[best] ? group : best;
+    bool any = n->group_count && bytes[best] > 0 && !serves_role(n, best);
+    free(bytes);
+    return any ? best : NDA_NONE;
+}
+
+/* one group would be megatron itself */
+static void list_groups(struct builder *builder)
+{
+    const struct nda *n = builder->context->n;
+    uint32_t storage = storage_group(builder);
+    for (uint32_t group = 0; group < n->group_count && builder->group_count < MOST_GROUPS; group++)
+        if (n->groups[group].roles & MODEL_ROLES)
+            builder->groups[builder->group_count++] = group;
+    if (builder->group_count == 1)
+        builder->group_count = 0;
+    if (storage != NDA_NONE && !(n->groups[storage].roles & MODEL_ROLES) &&
+        builder->group_count < MOST_GROUPS)
+        builder->groups[builder->group_count++] = storage;
+    for (uint32_t i = 0; i < builder->group_count; i++)
+        builder->works[STRATEGIES + i] = true;
 }
 
 static void builder_init(struct builder *builder, const struct plan_context *context)
@@ -214,13 +330,25 @@ static void builder_init(struct builder *builder, const struct plan_context *con
     }
     builder->works[REPLICATED] = true;
     builder->works[BATCH] = roles & NDA_COLOR_BATCH;
-    builder->works[FSDP] = builder->works[BATCH] && parameters;
+    builder->works[FSDP] = builder->works[FSDP_LARGE] = builder->works[BATCH] && parameters;
     builder->works[ZERO1] = builder->works[BATCH] && optimizer;
-    builder->works[MEGATRON] = roles & (NDA_COLOR_MODEL | NDA_COLOR_VOCABULARY);
+    builder->works[MEGATRON] = roles & MODEL_ROLES;
     builder->works[SEQUENCE] = roles & NDA_COLOR_SEQUENCE;
-    builder->works[MEGATRON_SEQUENCE] = builder->works[MEGATRON] && builder->works[SEQUENCE];
     builder->works[EDGE] = roles & NDA_COLOR_EDGE;
     builder->works[EXPERT] = roles & NDA_COLOR_EXPERT;
+    list_groups(builder);
+}
+
+static bool works(const struct builder *builder, uint32_t layout)
+{
+    return builder->works[layouts[layout].first] && builder->works[layouts[layout].second] &&
+           (!layouts[layout].other || builder->side_bits);
+}
+
+/* both sides of all conflicts at once, then of each class alone */
+static uint32_t side_of(uint32_t bits, uint32_t i)
+{
+    return i == 0 ? 0 : i == 1 ? (bits >= 32 ? UINT32_MAX : (1u << bits) - 1) : 1u << (i - 2);
 }
 
 /* ------------------------------------------------------------------ which combinations race */
@@ -228,17 +356,16 @@ struct race {
     struct builder builder;
     struct plan_baseline *list;
     struct hash128 hashes[MOST_BASELINES + 1];
-    uint8_t strategy[MESH_MAX_AXES];
     /* of more than one device: the others would only give other names */
     uint32_t axes[MESH_MAX_AXES], axis_count;
-    uint8_t of_axis[MESH_MAX_AXES]; /* strategy of each of them */
-    uint32_t count, tries;
+    uint8_t of_axis[MESH_MAX_AXES]; /* number of the layout of each of them */
+    uint32_t count, tries, most;
     bool in_order;
 };
 
 static bool is_full(const struct race *race)
 {
-    return race->count == MOST_BASELINES || race->tries == MOST_TRIES;
+    return race->count >= race->most || race->tries == MOST_TRIES;
 }
 
 static void enter(struct race *race)
@@ -248,10 +375,12 @@ static void enter(struct race *race)
         return;
     race->tries++;
     race->builder.out = &race->list[race->count];
-    memset(race->strategy, REPLICATED, sizeof race->strategy);
-    for (uint32_t k = 0; k < race->axis_count; k++)
-        race->strategy[race->axes[k]] = race->of_axis[k];
-    build(&race->builder, race->strategy);
+    for (uint32_t k = 0; k < race->axis_count; k++) {
+        race->builder.layouts[race->axes[k]] = layouts[race->of_axis[k]];
+        race->builder.sides[race->axes[k]] =
+            side_of(race->builder.side_bits, layouts[race->of_axis[k]].other);
+    }
+    build(&race->builder);
     while (i < race->count && hash128_compare(race->hashes[i], race->builder.plan.hash) != 0)
         i++;
     if (i == race->count)
@@ -264,28 +393,29 @@ static bool next_combination(struct race *race)
     for (uint32_t a = race->axis_count; a-- > 0;) {
         do
             race->of_axis[a]++;
-        while (race->of_axis[a] < STRATEGIES && !race->builder.works[race->of_axis[a]]);
-        if (race->of_axis[a] < STRATEGIES)
+        while (race->of_axis[a] < RACED && !works(&race->builder, race->of_axis[a]));
+        if (race->of_axis[a] < RACED)
             return true;
-        race->of_axis[a] = REPLICATED;
+        race->of_axis[a] = 0;
     }
     return false;
 }
 
-/* how far inside (on how fast links) a strategy is used to be */
-static int depth(int strategy)
+/* how far inside (on how fast links) a layout is used to be */
+static int depth(int layout)
 {
-    return strategy == REPLICATED ? 2 : strategy == BATCH || strategy == FSDP || strategy == ZERO1 ? 0 : 1;
+    uint8_t strategy = layouts[layout].first;
+    return strategy == REPLICATED ? 2 : phase(strategy) == 0 ? 0 : 1;
 }
 
-/* Strategies for the axes from `first` on, in so many runs of neighbours that share one. In order: what
+/* Layouts for the axes from `first` on, in so many runs of neighbours that share one. In order: what
  * splits the examples comes first, what splits the model next, unused axes last. */
 static void enter_runs(struct race *race, uint32_t first, uint32_t runs)
 {
     uint32_t axes = race->axis_count;
     int before = first ? race->of_axis[first - 1] : -1;
-    for (int s = 0; s < STRATEGIES && !is_full(race); s++) {
-        if (!race->builder.works[s] || s == before)
+    for (int s = 0; s < RACED && !is_full(race); s++) {
+        if (!works(&race->builder, (uint32_t)s) || s == before || (race->in_order && layouts[s].other))
             continue;
         if (race->in_order && (first ? depth(s) < depth(before) : runs > 1 && depth(s) > 0))
             continue;
@@ -299,11 +429,30 @@ static void enter_runs(struct race *race, uint32_t first, uint32_t runs)
     }
 }
 
-/* Over one or two axes every combination races. Over more there are too many: the same strategy on all
- * axes, then two and three strategies on neighbouring axes as people lay them out, then in any layout. */
+/* One layout on every set of so many axes, the others unused. */
+static void enter_sets(struct race *race, uint32_t size)
+{
+    for (uint32_t set = 1; set < 1u << race->axis_count; set++) {
+        if ((uint32_t)__builtin_popcount(set) != size)
+            continue;
+        for (uint8_t layout = 0; layout < RACED; layout++) {
+            if (!works(&race->builder, layout))
+                continue;
+            for (uint32_t axis = 0; axis < race->axis_count; axis++)
+                race->of_axis[axis] = set >> axis & 1 ? layout : 0;
+            enter(race);
+        }
+    }
+}
+
+/* Over one or two axes every combination races. Over more there are too many: one strategy on all axes,
+ * two and three strategies on neighbouring axes as people lay them out, then one strategy on all axes but
+ * one,
+ * the others in any layout, and one strategy on fewer axes. */
 struct plan_baseline *plan_baselines(const struct plan_context *context, uint32_t *count)
 {
-    struct race race = {.list = mem_alloc(sizeof(struct plan_baseline) * (MOST_BASELINES + 1))};
+    struct race race = {.most = MOST_BASELINES,
+                        .list = mem_alloc(sizeof(struct plan_baseline) * (MOST_BASELINES + 1))};
     builder_init(&race.builder, context);
     for (uint32_t axis = 0; axis < context->mesh.axis_count; axis++)
         if (context->mesh.axes[axis].size > 1)
@@ -313,23 +462,30 @@ struct plan_baseline *plan_baselines(const struct plan_context *context, uint32_
             enter(&race);
         while (!is_full(&race) && next_combination(&race));
     } else {
-        enter_runs(&race, 0, 1);
+        enter_sets(&race, race.axis_count);
         for (int pass = 0; pass < 2; pass++) {
             race.in_order = pass == 0;
+            race.most = pass == 0 ? USUAL : MOST_BASELINES;
             for (uint32_t runs = 2; runs <= MOST_RUNS; runs++)
                 enter_runs(&race, 0, runs);
+            if (pass == 0) {
+                race.most = MOST_BASELINES;
+                enter_sets(&race, race.axis_count - 1);
+            }
         }
+        for (uint32_t size = race.axis_count - 2; size > 0; size--)
+            enter_sets(&race, size);
     }
     plan_release(&race.builder.plan);
     *count = race.count;
     return race.list;
 }
 
-static int strategy_of(const char *word, size_t size)
+static int strategy_of(const struct builder *builder, const char *word, size_t size)
 {
-    for (int s = 0; s < STRATEGIES; s++)
-        if (strlen(strategy_names[s]) == size && strncmp(strategy_names[s], word, size) == 0)
-            return s;
+    for (uint32_t s = 0; s < STRATEGIES + builder->group_count; s++)
+        if (strlen(name_of(builder, s)) == size && strncmp(name_of(builder, s), word, size) == 0)
+            return (int)s;
     return -1;
 }
 
@@ -339,8 +495,8 @@ static int read_word(const struct builder *builder, const char *word, size_t siz
     size_t plain = strcspn(word, "[");
     *sides = 0;
     if (plain >= size)
-        return strategy_of(word, size);
-    if (strategy_of(word, plain) != SEQUENCE || word[size - 1] != ']' ||
+        return strategy_of(builder, word, size);
+    if (strategy_of(builder, word, plain) != SEQUENCE || word[size - 1] != ']' ||
         size - plain - 2 != builder->side_bits)
         return -1;
     for (uint32_t i = 0; i < builder->side_bits; i++) {
@@ -359,9 +515,28 @@ static int read_axis(const struct mesh *mesh, const char *at, size_t size)
     return -1;
 }
 
+static enum error_code add_word(struct builder *builder, const char *name, uint8_t strategy, uint32_t sides,
+                                uint32_t axis, struct error *e)
+{
+    struct layout *layout = &builder->layouts[axis];
+    if (layout->second != REPLICATED || layout->first == strategy)
+        return error_set(e, ERROR_INVALID_PLAN, "baseline '%.80s' uses axis '%s' %s", name,
+                         builder->context->mesh.axes[axis].name,
+                         layout->second != REPLICATED ? "for more than two strategies" : "twice");
+    if (!builder->works[strategy])
+        return error_set(e, ERROR_INVALID_PLAN, "the module has no dimension that '%s' could shard",
+                         name_of(builder, strategy));
+    if (layout->first == REPLICATED)
+        layout->first = strategy;
+    else
+        layout->second = strategy;
+    if (strategy == SEQUENCE)
+        builder->sides[axis] = sides;
+    return ERROR_OK;
+}
+
 /* "megatron:model+sequence:model": by name, also those that plan_baselines leaves out as duplicates */
-static enum error_code parse_name(struct builder *builder, const char *name, uint8_t *strategy,
-                                  struct error *e)
+static enum error_code parse_name(struct builder *builder, const char *name, struct error *e)
 {
     const struct mesh *mesh = &builder->context->mesh;
     const char *at = name;
@@ -375,24 +550,14 @@ static enum error_code parse_name(struct builder *builder, const char *name, uin
         if (s < 0 || axis < 0)
             return error_set(
                 e, ERROR_INVALID_PLAN,
-                "a baseline is written strategy:axis+strategy:axis with batch, fsdp, "
+                "a baseline is written strategy:axis+strategy:axis with batch, fsdp, fsdp-large, "
                 "zero1, megatron, sequence, edge, expert, regather and axes of the mesh; '%.80s' "
                 "is not",
                 name);
-        if (regather) {
+        if (regather)
             builder->regather[axis] = true;
-        } else {
-            if (strategy[axis] == MEGATRON && s == SEQUENCE)
-                s = MEGATRON_SEQUENCE;
-            else if (strategy[axis] != REPLICATED)
-                return error_set(e, ERROR_INVALID_PLAN, "baseline '%.80s' uses axis '%s' twice", name,
-                                 mesh->axes[axis].name);
-            if (!builder->works[s])
-                return error_set(e, ERROR_INVALID_PLAN, "the module has no dimension that '%s' could shard",
-                                 strategy_names[s]);
-            strategy[axis] = (uint8_t)s;
-            builder->sides[axis] = sides;
-        }
+        else if (s != REPLICATED)
+            TRY(add_word(builder, name, (uint8_t)s, sides, (uint32_t)axis, e));
         at += size + 1 + axis_size;
         at += *at == '+';
     }
@@ -404,7 +569,6 @@ enum { MOST_VARIANTS = 256 };
 
 struct variants {
     struct builder builder;
-    uint8_t strategy[MESH_MAX_AXES];
     struct hash128 own;
     struct plan_baseline *list;
     struct hash128 hashes[MOST_VARIANTS];
@@ -416,7 +580,7 @@ static void enter_variant(struct variants *variants)
     if (variants->count == MOST_VARIANTS)
         return;
     variants->builder.out = &variants->list[variants->count];
-    build(&variants->builder, variants->strategy);
+    build(&variants->builder);
     struct hash128 hash = variants->builder.plan.hash;
     bool seen = hash128_compare(hash, variants->own) == 0;
     for (uint32_t i = 0; i < variants->count && !seen; i++)
@@ -425,69 +589,98 @@ static void enter_variant(struct variants *variants)
         variants->hashes[variants->count++] = hash;
 }
 
-/* both sides of all conflicts at once, then of each class alone */
-static uint32_t side_of(uint32_t bits, uint32_t i)
+static bool is_same(struct layout layout, struct layout other)
 {
-    return i == 0 ? 0 : i == 1 ? (bits >= 32 ? UINT32_MAX : (1u << bits) - 1) : 1u << (i - 2);
+    return layout.first == other.first && layout.second == other.second;
 }
 
-static void vary_axis(struct variants *variants, uint32_t axis)
+/* every axis that is laid out (and split to the sides) as this one, changed alike */
+static void set_alike(struct builder *builder, const struct builder *before, uint32_t axis, bool alone,
+                      struct layout layout, uint32_t sides)
+{
+    for (uint32_t k = 0; k < builder->context->mesh.axis_count; k++)
+        if (k == axis ||
+            (!alone && builder->context->mesh.axes[k].size > 1 &&
+             is_same(before->layouts[k], before->layouts[axis]) && before->sides[k] == before->sides[axis])) {
+            builder->layouts[k] = layout;
+            builder->sides[k] = sides;
+        }
+}
+
+static void restore(struct builder *builder, const struct builder *before)
+{
+    memcpy(builder->layouts, before->layouts, sizeof builder->layouts);
+    memcpy(builder->sides, before->sides, sizeof builder->sides);
+    memcpy(builder->regather, before->regather, sizeof builder->regather);
+}
+
+/* One axis, alone or with all that are like it: another layout, other sides, gathered again or not. */
+static void vary_axis(struct variants *variants, uint32_t axis, bool alone)
 {
     struct builder *builder = &variants->builder;
-    uint8_t kept = variants->strategy[axis];
-    uint32_t sides = builder->sides[axis], bits = builder->side_bits;
-    for (uint8_t s = 0; s < STRATEGIES; s++) {
-        bool sequence = s == SEQUENCE || s == MEGATRON_SEQUENCE;
-        for (uint32_t i = 0; builder->works[s] && i < (sequence && bits ? bits + 2 : 1); i++) {
-            variants->strategy[axis] = s;
-            builder->sides[axis] = sequence ? side_of(bits, i) : 0;
+    struct builder before = *builder;
+    uint32_t bits = builder->side_bits;
+    for (uint32_t layout = 0; layout < LAYOUTS; layout++) {
+        bool sequence = layouts[layout].first == SEQUENCE || layouts[layout].second == SEQUENCE;
+        for (uint32_t i = 0;
+             works(builder, layout) && !layouts[layout].other && i < (sequence && bits ? bits + 2 : 1); i++) {
+            set_alike(builder, &before, axis, alone, layouts[layout], sequence ? side_of(bits, i) : 0);
             enter_variant(variants);
         }
     }
-    variants->strategy[axis] = kept;
-    builder->sides[axis] = sides;
+    for (uint8_t i = 0; i < builder->group_count; i++)
+        for (uint8_t how = 0; how < 3; how++) { /* alone, behind the batch, before it */
+            uint8_t group = STRATEGIES + i, batch = builder->works[BATCH] ? BATCH : REPLICATED;
+            struct layout layout = {how == 1 ? batch : group, how == 1 ? group : how == 2 ? batch : 0, 0};
+            set_alike(builder, &before, axis, alone, layout, 0);
+            enter_variant(variants);
+        }
+    restore(builder, &before);
     builder->regather[axis] = !builder->regather[axis];
     enter_variant(variants);
-    builder->regather[axis] = !builder->regather[axis];
+    restore(builder, &before);
 }
 
 /* two axes change places */
 static void swap_axes(struct variants *variants, uint32_t i, uint32_t k)
 {
     struct builder *builder = &variants->builder;
-    uint8_t strategy = variants->strategy[i];
-    uint32_t sides = builder->sides[i];
-    bool regather = builder->regather[i];
-    variants->strategy[i] = variants->strategy[k];
-    variants->strategy[k] = strategy;
-    builder->sides[i] = builder->sides[k];
-    builder->sides[k] = sides;
-    builder->regather[i] = builder->regather[k];
-    builder->regather[k] = regather;
+    struct builder before = *builder;
+    builder->layouts[i] = before.layouts[k];
+    builder->layouts[k] = before.layouts[i];
+    builder->sides[i] = before.sides[k];
+    builder->sides[k] = before.sides[i];
+    builder->regather[i] = before.regather[k];
+    builder->regather[k] = before.regather[i];
+    enter_variant(variants);
+    restore(builder, &before);
+}
+
+static void vary(struct variants *variants, uint32_t turn)
+{
+    const struct mesh *mesh = &variants->builder.context->mesh;
+    uint32_t axes = mesh->axis_count;
+    for (uint32_t axis = 0; axis < axes; axis++)
+        if (mesh->axes[axis].size > 1 && (turn == axis || (turn == axes && axes > 1)))
+            vary_axis(variants, axis, turn < axes);
+    for (uint32_t i = 0; i < axes && turn == axes; i++)
+        for (uint32_t k = i + 1; k < axes; k++)
+            swap_axes(variants, i, k);
 }
 
 struct plan_baseline *plan_baseline_variants(const struct plan_context *context, const char *name,
-                                             uint32_t *count)
+                                             uint32_t turn, uint32_t *count)
 {
-    const struct mesh *mesh = &context->mesh;
     struct variants variants = {0};
     struct plan_baseline self;
     struct error e = {0};
     builder_init(&variants.builder, context);
     variants.list = mem_alloc(sizeof *variants.list * (MOST_VARIANTS + 1));
-    if (parse_name(&variants.builder, name, variants.strategy, &e) == ERROR_OK) {
+    if (parse_name(&variants.builder, name, &e) == ERROR_OK) {
         variants.builder.out = &self;
-        build(&variants.builder, variants.strategy);
+        build(&variants.builder);
         variants.own = variants.builder.plan.hash;
-        for (uint32_t axis = 0; axis < mesh->axis_count; axis++)
-            if (mesh->axes[axis].size > 1)
-                vary_axis(&variants, axis);
-        for (uint32_t i = 0; i < mesh->axis_count; i++)
-            for (uint32_t k = i + 1; k < mesh->axis_count; k++) {
-                swap_axes(&variants, i, k);
-                enter_variant(&variants);
-                swap_axes(&variants, i, k);
-            }
+        vary(&variants, turn);
     }
     plan_release(&variants.builder.plan);
     *count = variants.count;
@@ -497,14 +690,13 @@ struct plan_baseline *plan_baseline_variants(const struct plan_context *context,
 enum error_code plan_baseline_find(const struct plan_context *context, const char *name,
                                    struct plan_baseline *out, struct error *e)
 {
-    uint8_t strategy[MESH_MAX_AXES] = {0};
     struct builder builder;
     enum error_code code;
     builder_init(&builder, context);
-    code = parse_name(&builder, name, strategy, e);
+    code = parse_name(&builder, name, e);
     if (code == ERROR_OK) {
         builder.out = out;
-        build(&builder, strategy);
+        build(&builder);
     }
     plan_release(&builder.plan);
     return code;

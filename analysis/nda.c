@@ -30,7 +30,9 @@ enum error_code nda_create(const struct ir_program *prepared, const struct nda_o
     code = stage_spaces(n, e);
     if (code != ERROR_OK)
         goto out;
-    stage_trip_counts(n, options);
+    code = stage_trip_counts(n, options, e);
+    if (code != ERROR_OK)
+        goto out;
     stage_ties(n);
     flow_off = stage_atoms(n);
     code = stage_factors(n, flow_off, e);

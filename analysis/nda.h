@@ -261,7 +261,8 @@ struct nda_options {
 };
 
 /* Runs the whole analysis. options may be NULL. Time and memory near linear in the program. Errors:
- * ERROR_UNSUPPORTED_MODULE (more than 64 factors in one op) with the op's position. */
+ * ERROR_UNSUPPORTED_MODULE (more than 64 factors in one op) with the op's position; ERROR_INVALID_REQUEST for
+ * options' trip counts that name no loop, or contradict one's condition. */
 enum error_code nda_create(const struct ir_program *prepared, const struct nda_options *options,
                            struct nda **out, struct error *e) BASE_CHECKED;
 void nda_destroy(struct nda *n); /* NULL is fine */

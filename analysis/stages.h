@@ -39,7 +39,10 @@ bool stage_moves_only(const struct nda *n, const struct nda_space *sp);
 void stage_argument_names(struct nda *n, const struct nda_options *options);
 /* the name that request or module gives argument i, whatever its role; NULL: none (in the nda's arena) */
 const char *stage_given_name(const struct nda *n, uint32_t i, const struct nda_options *options);
-void stage_trip_counts(struct nda *n, const struct nda_options *options);
+/* ERROR_INVALID_REQUEST: options name a loop that the module has not, or another count than its condition
+ * gives */
+enum error_code stage_trip_counts(struct nda *n, const struct nda_options *options,
+                                  struct error *e) BASE_CHECKED;
 
 /* one sentence, prefixed with the op's name and position: "stablehlo.map at 12:3 has no sharding rule:
  * replicated" */

@@ -112,17 +112,20 @@ static int64_t most_trips(const struct nda *n, uint32_t op, uint32_t test, uint3
 }
 
 /* "while@file:line" of the location, or "while@line" of the text */
-static int64_t given_trips(const struct nda *n, uint32_t op, const struct nda_options *options)
+static bool is_named(const struct nda *n, uint32_t op, const char *where)
 {
     const struct ir_op *ir_op = &n->program->ops[op];
     char line[32];
     snprintf(line, sizeof line, "while@%u", ir_op->line);
-    for (uint32_t i = 0; options && i < options->trip_count_count; i++) {
-        const char *where = options->trip_counts[i].where;
-        if (strcmp(where, line) == 0 || (strncmp(where, "while@", 6) == 0 && ir_op->location != IR_NONE &&
-                                         strcmp(where + 6, ir_string(n->program, ir_op->location)) == 0))
+    return strcmp(where, line) == 0 || (strncmp(where, "while@", 6) == 0 && ir_op->location != IR_NONE &&
+                                        strcmp(where + 6, ir_string(n->program, ir_op->location)) == 0);
+}
+
+static int64_t given_trips(const struct nda *n, uint32_t op, const struct nda_options *options)
+{
+    for (uint32_t i = 0; options && i < options->trip_count_count; i++)
+        if (is_named(n, op, options->trip_counts[i].where))
             return options->trip_counts[i].trips;
-    }
     return 0;
 }
 
@@ -146,11 +149,42 @@ static int64_t trips_of(struct nda *n, uint32_t op, const struct nda_options *op
     return trips;
 }
 
-void stage_trip_counts(struct nda *n, const struct nda_options *options)
+static bool is_loop(const struct nda *n, uint32_t op)
+{
+    return n->program->ops[op].code == IR_WHILE && n->op_space[op] != NDA_NONE;
+}
+
+/* a count that would have no effect is refused: it names no loop, or one whose condition says another */
+static enum error_code check_given(const struct nda *n, const struct nda_trip_count *given, struct error *e)
+{
+    char pointer[160];
+    bool found = false;
+    snprintf(pointer, sizeof pointer, "/trip_counts/%.120s", given->where);
+    for (uint32_t op = 0; op < n->program->op_count; op++) {
+        if (!is_loop(n, op) || !is_named(n, op, given->where))
+            continue;
+        int64_t own = count_trips(n, op, condition_of(n->program, op));
+        found = true;
+        if (own && own != given->trips)
+            return error_set_pointer(e, ERROR_INVALID_REQUEST, pointer,
+                                     "the loop runs %lld times by its own condition, not %lld: leave it out",
+                                     (long long)own, (long long)given->trips);
+    }
+    return found ? ERROR_OK
+                 : error_set_pointer(
+                       e, ERROR_INVALID_REQUEST, pointer,
+                       "the module has no loop at '%.120s'; loops are named while@file:line by their "
+                       "location, or while@line of the module's text",
+                       given->where);
+}
+
+enum error_code stage_trip_counts(struct nda *n, const struct nda_options *options, struct error *e)
 {
     const struct ir_program *program = n->program;
     n->trip_count = arena_alloc(n->arena, sizeof *n->trip_count * ((size_t)program->op_count + 1));
     for (uint32_t op = 0; op < program->op_count; op++)
-        n->trip_count[op] =
-            program->ops[op].code == IR_WHILE && n->op_space[op] != NDA_NONE ? trips_of(n, op, options) : 1;
+        n->trip_count[op] = is_loop(n, op) ? trips_of(n, op, options) : 1;
+    for (uint32_t i = 0; options && i < options->trip_count_count; i++)
+        TRY(check_given(n, &options->trip_counts[i], e));
+    return ERROR_OK;
 }

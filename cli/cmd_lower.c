@@ -17,6 +17,7 @@ struct options {
     struct cli_choice choice;
     const char *module, *form, *output, *collectives, *steps;
     bool gather_everything;
+    bool propagated;
     bool own; /* a form of ours, not the user's module */
 };
 
@@ -38,6 +39,8 @@ static const char usage[] =
     "  --form F              annotated, manual or local; constrained: the module as it is with the shardings "
     "of\n"
     "                        arguments and results and plan.json's `constraints`; specs: without these\n"
+    "  --propagated          with these two: beside each op what our model says that Shardy makes of it "
+    "(tests)\n"
     "  -o FILE               standard output when absent\n"
     "  --collectives FILE    the local program's collectives as JSON: kind, axes, count, bytes on one "
     "device\n"
@@ -71,6 +74,8 @@ static enum error_code parse(int argc, char **argv, struct options *options, str
             *value = argv[++i];
         } else if (strcmp(argv[i], "--gather-everything") == 0) {
             options->gather_everything = true;
+        } else if (strcmp(argv[i], "--propagated") == 0) {
+            options->propagated = true;
         } else if (argv[i][0] == '-' && argv[i][1]) {
             return error_set(e, ERROR_USAGE, "there is no option %s; toast lower --help lists them", argv[i]);
         } else if (options->module) {
@@ -121,10 +126,19 @@ static enum error_code emit_user(const struct options *options, const struct pla
                                  struct ir_program *module, struct error *e)
 {
     struct spmd_constraints constraints = {0};
+    struct propagate *propagate = NULL;
+    struct plan made;
     if (strcmp(options->form, "constrained") == 0)
         TRY(spmd_constraints_find(context, plan, &options->choice.walk, 0, &constraints, e));
-    enum error_code code =
-        spmd_emit_constrained(context, local, constraints.list, constraints.count, module, e);
+    if (options->propagated) {
+        propagate = propagate_create(context);
+        plan_init(&made, plan_context_nda(context), plan_context_mesh(context));
+        propagate_run(propagate, plan, constraints.list, NULL, constraints.count, &made);
+        plan_release(&made);
+    }
+    enum error_code code = spmd_emit_constrained(context, local, constraints.list, constraints.count,
+                                                 propagate ? propagate_forms(propagate) : NULL, module, e);
+    propagate_destroy(propagate);
     if (!code && strcmp(options->form, "constrained") == 0)
         fprintf(stderr,
                 "toast lower: %u constraints of %u; bytes moved, by the model: plan %lld, specs alone %lld, "

@@ -31,7 +31,7 @@ static const char usage[] =
     "  --order O             how the device orders the steps: program (as emitted), depth-first (as XLA "
     "does\n"
     "                        for CPUs), memory (what frees most first); default: either (times in program\n"
-    "                        order, memory the larger of that and depth first)\n"
+    "                        order, memory as the backend chooses)\n"
     "  --backend NAME        compiler that runs the plan: xla_gpu, xla_tpu, xla_cpu; default: the device's\n"
     "  --overlap O           auto: collectives run beside computation where the backend does so; none\n"
     "  --trace FILE          who computes and communicates when, on one device (Chrome trace, Perfetto)\n"
@@ -220,6 +220,8 @@ static void print_table(const struct command *command)
     if (command->machine.order == COST_ORDER_EITHER) {
         print_bytes("in program order", price->program_peak_bytes);
         print_bytes("depth first", price->depth_first_peak_bytes);
+        if (price->memory_peak_bytes)
+            print_bytes("by memory", price->memory_peak_bytes);
     }
     print_bytes("arguments", price->argument_bytes);
     print_bytes("results", price->output_bytes);
@@ -236,18 +238,18 @@ static void print_table(const struct command *command)
 /* ---------------------------------------------------------------- for programs */
 static void price_json(const struct price *price, struct cost cost, int64_t limit, struct text *out)
 {
-    text_printf(out,
-                "\"step_ps\": %" PRId64 ", \"compute_ps\": %" PRId64 ", \"matmul_ps\": %" PRId64
-                ", \"communication_ps\": %" PRId64 ", \"exposed_ps\": %" PRId64
-                ", \"critical_path_ps\": %" PRId64 ", \"peak_bytes\": %" PRId64
-                ", \"program_peak_bytes\": %" PRId64 ", \"depth_first_peak_bytes\": %" PRId64
-                ", \"peak_step\": %" PRIu32 ", \"argument_bytes\": %" PRId64 ", \"output_bytes\": %" PRId64
-                ", \"alias_bytes\": %" PRId64 ", \"memory_limit_bytes\": %" PRId64
-                ", \"fits\": %s, \"cost\": %.9f",
-                price->step_ps, price->compute_ps, price->matmul_ps, price->communication_ps,
-                price->exposed_ps, price->critical_path_ps, price->peak_bytes, price->program_peak_bytes,
-                price->depth_first_peak_bytes, price->peak_step, price->argument_bytes, price->output_bytes,
-                price->alias_bytes, limit, price->peak_bytes <= limit ? "true" : "false", cost_value(cost));
+    text_printf(
+        out,
+        "\"step_ps\": %" PRId64 ", \"compute_ps\": %" PRId64 ", \"matmul_ps\": %" PRId64
+        ", \"communication_ps\": %" PRId64 ", \"exposed_ps\": %" PRId64 ", \"critical_path_ps\": %" PRId64
+        ", \"peak_bytes\": %" PRId64 ", \"program_peak_bytes\": %" PRId64
+        ", \"depth_first_peak_bytes\": %" PRId64 ", \"memory_peak_bytes\": %" PRId64
+        ", \"peak_step\": %" PRIu32 ", \"argument_bytes\": %" PRId64 ", \"output_bytes\": %" PRId64
+        ", \"alias_bytes\": %" PRId64 ", \"memory_limit_bytes\": %" PRId64 ", \"fits\": %s, \"cost\": %.9f",
+        price->step_ps, price->compute_ps, price->matmul_ps, price->communication_ps, price->exposed_ps,
+        price->critical_path_ps, price->peak_bytes, price->program_peak_bytes, price->depth_first_peak_bytes,
+        price->memory_peak_bytes, price->peak_step, price->argument_bytes, price->output_bytes,
+        price->alias_bytes, limit, price->peak_bytes <= limit ? "true" : "false", cost_value(cost));
 }
 
 static void print_json(const struct command *command)
@@ -433,7 +435,7 @@ static enum error_code run(struct command *command, const struct ir_program *pre
         print_table(command);
     if ((command->timeline || command->live) &&
         price_reorder_to_peak(&command->local, &command->machine, &command->price))
-        printf("\nsteps below: depth first\n");
+        printf("\nsteps below: %s\n", price_order_words(command->price.peak_order));
     if (command->timeline)
         print_timeline(command);
     if (command->live)

@@ -29,6 +29,20 @@ struct read {
     uint32_t unit;
 };
 
+/* What orders by memory: a unit's readers, as a range of graph.feeds, and what is not placed yet. */
+struct link {
+    uint32_t start, filled;
+    uint32_t left;  /* readers */
+    uint32_t waits; /* units that it reads */
+    uint32_t entry; /* number of its entry among the ready that counts */
+};
+
+/* a unit that may run, in a heap */
+struct ready {
+    int64_t bytes; /* that it frees */
+    uint32_t users, number, unit;
+};
+
 /* Kept from one pricing to the next, so that none of it is allocated again. */
 struct price_graph {
     const struct spmd_local *local;
@@ -40,7 +54,13 @@ struct price_graph {
     size_t unit_of_room;
     VEC(uint32_t) edges;
     VEC(uint32_t) stack;
-    VEC(struct read) reads;  /* being sorted */
+    VEC(struct read) reads; /* being sorted */
+    struct link *links;     /* per unit */
+    size_t link_room;
+    uint32_t *feeds;
+    size_t feed_room;
+    VEC(struct ready) ready; /* heap */
+    uint32_t numbered;       /* entries that were put into it */
     uint32_t *order, placed; /* units but arguments */
     size_t order_room;
     struct kernel *line; /* the kernels in that order */

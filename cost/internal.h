@@ -65,6 +65,7 @@ struct op_info {
     uint8_t in_place;   /* may write its result over an operand that it reads */
     uint8_t update;     /* OP_UPDATE: the operand that is written into operand 0 */
     uint8_t effort;     /* elementwise: bytes that an H100 moves while it computes one element */
+    uint8_t joins;      /* concatenation */
     uint8_t picks;      /* scatter: of one element into each row */
     uint8_t scores;     /* exponential of masked float32 scores, along a row of at most SCORES_MOST */
     uint8_t short_row;  /* OP_REDUCE: of one array, along its last dimension, at most ROW_MOST elements */
@@ -230,6 +231,12 @@ struct price_scratch {
     struct kernel *kernels; /* in program order */
     size_t kernel_count, kernel_room;
     const struct kernel *line; /* the kernels in the order whose memory is priced; borrowed */
+    int64_t uncopied_peak;     /* in that order, had no argument been copied (memory.c) */
+    bool by_memory;            /* that is the order of what frees most */
+    int64_t *copy_deltas;      /* per time + 2: of copies that the order places */
+    size_t copy_delta_room;
+    int64_t *growth;
+    size_t growth_room; /* per kernel of the line, by memory alone: bytes that it makes less those it frees */
     uint32_t *at;
     size_t at_room; /* per step of a kernel: its place in the line */
     struct root *pool;
@@ -237,7 +244,7 @@ struct price_scratch {
     uint32_t *loop_end;
     size_t loop_room;    /* per step: the step that closes the region it opens */
     uint32_t mark;       /* of the union being built */
-    uint16_t rules;      /* enum cost_fusion_rule, of the machine that is priced */
+    uint32_t rules;      /* enum cost_fusion_rule, of the machine that is priced */
     bool wide_bf16;      /* its elementwise units take no bf16 */
     double effort_scale; /* its bytes moved during arithmetic, beside an H100's */
     int64_t *work;
@@ -254,6 +261,7 @@ struct price_scratch {
     size_t reader_room;          /* per value: 1 + the leader of the group that read or made it last */
     int64_t combine_bytes;       /* of the backend: results of one combined reduce_scatter */
     int64_t heap_waste_permille; /* of the backend */
+    bool least_order;            /* of the backend */
     struct scatter *scatters;
     size_t scatter_room;
     uint32_t *combined_last, combined_count; /* place of the last member in the line */
@@ -307,6 +315,9 @@ bool price_widens(const struct price_scratch *scratch, const struct spmd_local *
  * */
 void price_add_work(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step,
                     enum step_fate fate);
+/* computed from two arrays as large as it and from something smaller: a softmax' gradient, of scores, of what
+ * comes from behind and of statistics of the rows; by COST_FUSE_PRODUCTS */
+bool price_is_of_rows(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t value);
 bool price_rather_fused(const struct price_scratch *scratch, const struct spmd_local *local,
                         const struct spmd_step *step, const struct op_info *info);
 /* ps of every kernel */
@@ -362,10 +373,10 @@ void price_unfolded_destroy(struct price_unfolded *unfolded);
 /* siblings.c, after price_combine, by COST_FUSE_SIBLINGS: shared_bytes of the kernels, and chains */
 void price_siblings(struct price_scratch *scratch, const struct spmd_local *local);
 /* Live ranges when the kernels run in the order of line (a permutation of s->kernels that
- * price_depth_first made, or s->kernels); fills peak_bytes, peak_step, argument_bytes, output_bytes,
- * alias_bytes. line stays borrowed. */
+ * price_depth_first or price_by_memory made, or s->kernels); fills peak_bytes, peak_step, argument_bytes,
+ * output_bytes, alias_bytes. line stays borrowed; order says which one it is. */
 void price_memory(struct price_scratch *scratch, const struct spmd_local *local, const struct kernel *line,
-                  struct price *out);
+                  enum cost_order order, struct price *out);
 /* lend.c, after the ranges are known: what fits into results' memory before they are written takes none of
  * its own. boundary_bytes: of arguments and results, what a result's size is compared with. */
 void price_lend(struct price_scratch *scratch, const struct spmd_local *local, int64_t boundary_bytes);
@@ -383,12 +394,17 @@ int64_t price_ordered_copy(const struct price_scratch *scratch, const struct spm
 /* after price_fuse: the kernels depth first from the results; borrowed from the scratch until its next
  * call */
 const struct kernel *price_depth_first(struct price_scratch *scratch, const struct spmd_local *local);
+/* right after price_depth_first: the same by memory, of what is ready the kernel that frees most */
+const struct kernel *price_by_memory(struct price_scratch *scratch);
 
-extern const struct op_info price_pick_info; /* a scatter that picks, where that is elementwise */
+/* a scatter that picks and a concatenation, where they are elementwise */
+extern const struct op_info price_pick_info, price_join_info;
 static inline const struct op_info *step_info(const struct price_scratch *scratch,
                                               const struct spmd_step *step)
 {
     const struct op_info *info = &scratch->program->ops[step->op];
+    if (info->joins && scratch->rules & COST_FUSE_JOINS)
+        return &price_join_info;
     return info->picks && scratch->rules & COST_FUSE_PICKS ? &price_pick_info : info;
 }
 extern const struct op_info price_slice_info, price_masked_info, price_partial_info, price_mark_info;

@@ -255,7 +255,8 @@ static void share_in_kernel(struct price_scratch *scratch, const struct spmd_loc
         share_carried(scratch, local, k->step);
         return;
     }
-    if (step->kind != SPMD_OP || step->result_count != 1 || !step_info(scratch, step)->in_place)
+    if (step->kind != SPMD_OP || step->result_count != 1 || !step_info(scratch, step)->in_place ||
+        price_is_of_rows(scratch, local, step->results))
         return;
     const struct root *roots = scratch->pool + k->roots;
     for (uint32_t i = 0; i < k->root_count; i++) {
@@ -348,11 +349,12 @@ static void find_peak(struct price_scratch *scratch, const struct spmd_local *lo
 {
     uint8_t running = 0;
     int64_t boundary = out->argument_bytes + out->output_bytes - out->alias_bytes, temporaries = 0;
-    int64_t parts[2] = {0};
-    out->peak_bytes = boundary;
+    int64_t parts[2] = {0}, copies = 0;
+    out->peak_bytes = scratch->uncopied_peak = boundary;
     out->peak_step = 0;
     for (uint32_t kernel = 0; kernel < scratch->kernel_count; kernel++) {
         temporaries += scratch->deltas[kernel];
+        copies += scratch->rules & COST_FUSE_TURNED ? scratch->copy_deltas[kernel] : 0;
         int64_t held = temporaries;
         if (scratch->fold) {
             uint8_t part = part_of(scratch, local, step_at(scratch, local, kernel));
@@ -361,9 +363,13 @@ static void find_peak(struct price_scratch *scratch, const struct spmd_local *lo
             parts[1] += scratch->part_deltas[1][kernel];
             held += scratch->fold->copies * (parts[0] < parts[1] ? parts[0] : parts[1]);
         }
-        int64_t alive = boundary + held + held / 1000 * scratch->heap_waste_permille;
+        int64_t plain = held - copies, alive = boundary + held + held / 1000 * scratch->heap_waste_permille;
         scratch->deltas[kernel] = alive;
-        if (alive > out->peak_bytes && running != 1 && running != 2) {
+        if (running == 1 || running == 2)
+            continue;
+        plain += boundary + plain / 1000 * scratch->heap_waste_permille;
+        scratch->uncopied_peak = plain > scratch->uncopied_peak ? plain : scratch->uncopied_peak;
+        if (alive > out->peak_bytes) {
             out->peak_bytes = alive;
             out->peak_step = scratch->line[kernel].step;
         }
@@ -373,33 +379,77 @@ static void find_peak(struct price_scratch *scratch, const struct spmd_local *lo
 /* ---------------------------------------------------------------- turned arguments */
 enum { TURNED_LEAST = 1 << 20 }; /* bytes; less is not worth a look */
 
-/* The gradient of stacked weights (experts) that is reduced alone keeps the order of the batched dot that
- * made it. Where a transpose reads it, the update runs in that order, and the arguments it reads (parameter,
- * moments) are copied into it before. So are those read beside what such updates make: the new parameter is
- * made of new moments. libtpu copies when the program starts (seen in programs of 0.0.51). XLA:GPU copies an
- * argument at its first use: moments when the last product has run; parameters early, and their own memory is
- * free for gradients from then on. Both ask any other product for the order that its reader wants
- * (docs/design/price.md). */
+/* A reduced gradient that keeps the order of the product that made it. Where a transpose reads it, the update
+ * runs in that order, and the arguments it reads (parameter, moments) are copied into it before. So are those
+ * read beside what such updates make: the new parameter is made of new moments. For XLA:GPU that is the
+ * gradient of stacked weights (experts) reduced alone; it copies an argument at its first use: moments when
+ * the last product has run; parameters early, and their own memory is free for gradients from then on. For
+ * libtpu it is what is reduced together with others, in one flat array, and what is scattered into blocks of
+ * a
+ * tile's lanes or more; its copies are kernels that the order places. Both ask any other product for the
+ * order
+ * that its reader wants (docs/design/price.md). */
+enum { TILE_LANES = 128 };
+
+/* local size of the dimension that a reduce_scatter scatters */
+static int64_t scattered_size(const struct spmd_local *local, const struct spmd_step *step)
+{
+    int64_t dims[IR_MAX_RANK];
+    const struct spmd_value *value = &local->values[step->results];
+    spmd_local_dims(local->nda, local->mesh, value->origin, &value->form, dims);
+    return dims[spmd_is_whole(step->to_atom) ? step->to_atom - SPMD_WHOLE
+                                             : nda_atoms(local->nda, value->origin)[step->to_atom].dim];
+}
+
+/* the product whose summands are reduced, on whichever axes one after the other; or NULL */
+static const struct op_info *reduced_product(const struct price_scratch *scratch,
+                                             const struct spmd_local *local,
+                                             const struct spmd_step *reduction)
+{
+    const struct spmd_step *step = reduction;
+    do {
+        uint32_t by = local->values[local->operands[step->operands]].step;
+        step = by == SPMD_NONE ? NULL : &local->steps[by];
+    } while (step && (step->kind == SPMD_REDUCE_SCATTER || step->kind == SPMD_ALL_REDUCE));
+    const struct op_info *info = step && step->kind == SPMD_OP ? step_info(scratch, step) : NULL;
+    return info && info->class == OP_MATMUL ? info : NULL;
+}
+
 static bool keeps_order(const struct price_scratch *scratch, const struct spmd_local *local,
                         const struct spmd_step *reduction)
 {
-    uint32_t operand = local->operands[reduction->operands], by = local->values[operand].step;
-    if (by == SPMD_NONE || local->steps[by].kind != SPMD_OP)
+    bool scatters = reduction->kind == SPMD_REDUCE_SCATTER, tiles = scratch->rules & COST_FUSE_TURNED;
+    int64_t bytes = local->values[reduction->results].bytes;
+    if (bytes <= TURNED_LEAST || (scatters && !tiles))
         return false;
-    uint8_t batch = step_info(scratch, &local->steps[by])->batch_dims;
-    if (scratch->rules & COST_FUSE_TURNED)
-        return batch && local->values[reduction->results].bytes > TURNED_LEAST;
-    return batch && local->values[reduction->results].bytes > scratch->combine_bytes &&
-           price_has_outer(local, reduction->results, (uint8_t)(SPMD_WHOLE + batch));
+    const struct op_info *product = reduced_product(scratch, local, reduction);
+    if (tiles)
+        return product && (scatters ? scattered_size(local, reduction) >= TILE_LANES : reduction->combined);
+    uint32_t by = local->values[local->operands[reduction->operands]].step;
+    return product && product->batch_dims && local->steps[by].kind == SPMD_OP &&
+           bytes > scratch->combine_bytes &&
+           price_has_outer(local, reduction->results, (uint8_t)(SPMD_WHOLE + product->batch_dims));
 }
 
 static bool is_turned(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t value)
 {
     uint32_t step = local->values[value].step;
-    return step != SPMD_NONE &&
-           (scratch->values[value].turned ||
-            (local->steps[step].kind == SPMD_ALL_REDUCE && scratch->uses[value].transposed &&
-             keeps_order(scratch, local, &local->steps[step])));
+    if (step == SPMD_NONE || scratch->values[value].turned)
+        return step != SPMD_NONE;
+    uint8_t kind = local->steps[step].kind;
+    return (kind == SPMD_ALL_REDUCE || kind == SPMD_REDUCE_SCATTER) && scratch->uses[value].transposed &&
+           keeps_order(scratch, local, &local->steps[step]);
+}
+
+/* When a copy runs that the compiler's order places: by memory before the first kernel that takes more bytes
+ * than it, for it could run all the time; in an order that goes from the results backward, when it is read.
+ * */
+static uint32_t copied_at(const struct price_scratch *scratch, int64_t bytes, uint32_t now)
+{
+    uint32_t at = scratch->by_memory ? 0 : now;
+    while (at < now && scratch->growth[at] <= bytes)
+        at++;
+    return at;
 }
 
 /* bytes of the arguments that are copied into the other order for this kernel; notes what is in it now. With
@@ -409,8 +459,8 @@ static int64_t turn_arguments(struct price_scratch *scratch, const struct spmd_l
 {
     const struct spmd_step *step = &local->steps[k->step];
     const struct root *roots = scratch->pool + k->roots;
-    bool update = false, at_start = scratch->rules & COST_FUSE_TURNED;
-    int64_t bytes = 0, least = at_start ? TURNED_LEAST : SPMD_COMBINE_BYTES;
+    bool update = false, placed = scratch->rules & COST_FUSE_TURNED;
+    int64_t bytes = 0, least = placed ? TURNED_LEAST : SPMD_COMBINE_BYTES;
     for (uint32_t i = 0; i < k->root_count; i++)
         update |= is_turned(scratch, local, roots[i].value);
     if (!update || step->kind != SPMD_OP || step_info(scratch, step)->class == OP_MATMUL)
@@ -423,9 +473,14 @@ static int64_t turn_arguments(struct price_scratch *scratch, const struct spmd_l
             continue;
         scratch->values[argument].turned = 1;
         bytes += local->values[argument].bytes;
-        if (!ranges || (!at_start && scratch->uses[argument].feeds_matmul))
+        if (!ranges || (!placed && scratch->uses[argument].feeds_matmul))
             continue;
-        uint32_t now = *ranges, from = at_start ? 0 : idle < now ? idle : now;
+        uint32_t now = *ranges, from = idle < now ? idle : now;
+        if (placed) {
+            from = copied_at(scratch, local->values[argument].bytes, now);
+            scratch->copy_deltas[from] += local->values[argument].bytes;
+            scratch->copy_deltas[now + 1] -= local->values[argument].bytes;
+        }
         scratch->ranges[argument] = (struct live_range){from, now + 1};
         add_range(scratch, part_of(scratch, local, step), local->values[argument].bytes,
                   scratch->ranges[argument]);
@@ -439,6 +494,21 @@ int64_t price_turned_bytes(struct price_scratch *scratch, const struct spmd_loca
     return turn_arguments(scratch, local, kernel, NULL, 0);
 }
 
+/* what each kernel makes, less what it is the last to read */
+static void find_growth(struct price_scratch *scratch, const struct spmd_local *local)
+{
+    GROW(scratch->growth, scratch->growth_room, scratch->kernel_count);
+    memset(scratch->growth, 0, scratch->kernel_count * sizeof *scratch->growth);
+    for (uint32_t kernel = 0; kernel < scratch->kernel_count; kernel++) {
+        const struct spmd_step *step = step_at(scratch, local, kernel);
+        for (uint32_t value = step->results; value < step->results + step->result_count; value++) {
+            int64_t bytes = is_buffer(scratch, value) ? stored_bytes(scratch, local, value) : 0;
+            scratch->growth[kernel] += bytes;
+            scratch->growth[scratch->values[value].last] -= bytes;
+        }
+    }
+}
+
 static void turn_all(struct price_scratch *scratch, const struct spmd_local *local)
 {
     uint32_t idle = 0; /* time after the last product */
@@ -447,14 +517,21 @@ static void turn_all(struct price_scratch *scratch, const struct spmd_local *loc
         if (step->kind == SPMD_OP && step_info(scratch, step)->class == OP_MATMUL)
             idle = kernel + 1;
     }
+    if (scratch->by_memory)
+        find_growth(scratch, local);
+    if (scratch->rules & COST_FUSE_TURNED) {
+        GROW(scratch->copy_deltas, scratch->copy_delta_room, scratch->kernel_count + 2);
+        memset(scratch->copy_deltas, 0, (scratch->kernel_count + 2) * sizeof *scratch->copy_deltas);
+    }
     for (uint32_t kernel = 0; kernel < scratch->kernel_count; kernel++)
         turn_arguments(scratch, local, &scratch->line[kernel], &kernel, idle);
 }
 
 void price_memory(struct price_scratch *scratch, const struct spmd_local *local, const struct kernel *line,
-                  struct price *out)
+                  enum cost_order order, struct price *out)
 {
     scratch->line = line;
+    scratch->by_memory = order == COST_ORDER_MEMORY;
     memset(scratch->deltas, 0, (scratch->kernel_count + 2) * sizeof *scratch->deltas);
     for (int part = 0; scratch->fold && part < 2; part++)
         memset(scratch->part_deltas[part], 0,

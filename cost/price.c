@@ -81,6 +81,7 @@ struct run {
     struct price_scratch *scratch;
     const struct spmd_local *local;
     bool asynchronous;
+    uint16_t blocking; /* of the backend */
     struct clock clock;
     struct window window;
     struct price_interval *trace; /* NULL, or one a kernel */
@@ -112,12 +113,18 @@ static void clear_window(struct window *window)
     window->waiting = 0;
 }
 
+/* is the collective one that nothing runs beside? */
+static inline bool blocks(const struct run *run, const struct spmd_step *step)
+{
+    return !run->asynchronous || (run->blocking >> step->kind & 1);
+}
+
 /* when the collective starts; *times of what it reads become those of its results */
 static int64_t run_collective(struct run *run, const struct spmd_step *step, int64_t ps,
                               struct value_times *times)
 {
     int64_t start = later(times->ready_ps, run->clock.link_ps);
-    if (!run->asynchronous) {
+    if (blocks(run, step)) {
         start = later(start, run->clock.compute_ps);
         run->clock.compute_ps = start + ps;
     } else if (times->of_weights && step->kind == SPMD_ALL_GATHER) {
@@ -193,7 +200,7 @@ static int64_t run_kernel(struct run *run, uint32_t index)
     }
     if (run->trace)
         run->trace[index] = (struct price_interval){
-            kernel->step, start, start + ps, spmd_step_is_collective(step) && !run->asynchronous ? ps : 0};
+            kernel->step, start, start + ps, spmd_step_is_collective(step) && blocks(run, step) ? ps : 0};
     for (uint32_t result = 0; result < step->result_count; result++) {
         times.late = run->scratch->times[step->results + result].late;
         run->scratch->times[step->results + result] = times;
@@ -340,6 +347,7 @@ static void run_kernels(struct price_scratch *scratch, const struct spmd_local *
 {
     struct run run = {
         .scratch = scratch, .local = local, .asynchronous = machine->asynchronous, .trace = trace};
+    run.blocking = machine->backend->blocking;
     run.gradients_late = machine->asynchronous && machine->backend->gradients_late;
     if (run.gradients_late)
         price_late_begin(scratch);
@@ -382,24 +390,53 @@ static struct price_scratch *analyse(const struct spmd_local *local, const struc
                                      struct price_scratch **scratch, struct price *out)
 {
     struct price_scratch *s = find_kernels(local, machine, scratch, out);
-    price_memory(s, local, s->kernels, out);
+    price_memory(s, local, s->kernels, (enum cost_order)local->order, out);
     return s;
 }
 
-/* the larger of two orders' peaks; leaves the scratch as of program order */
-static void price_either_order(struct price_scratch *scratch, const struct spmd_local *local,
-                               struct price *out)
+/* the order that counts so far, and how much */
+struct found {
+    int64_t weight;
+    struct price *out;
+};
+
+/* The peak of one order. What counts is the largest; or, of a compiler that looks for the least, the one
+ * whose
+ * peak without the copies of arguments is (of equals the one tried last). */
+static int64_t try_order(struct price_scratch *scratch, const struct spmd_local *local,
+                         const struct kernel *line, enum cost_order order, struct found *found)
 {
-    price_memory(scratch, local, price_depth_first(scratch, local), out);
-    int64_t depth_first = out->peak_bytes;
-    uint32_t step = out->peak_step;
-    price_memory(scratch, local, scratch->kernels, out);
-    out->program_peak_bytes = out->peak_bytes;
-    out->depth_first_peak_bytes = depth_first;
-    if (depth_first > out->peak_bytes) {
-        out->peak_bytes = depth_first;
-        out->peak_step = step;
+    struct price here = {0};
+    price_memory(scratch, local, line, order, &here);
+    int64_t weight = scratch->least_order ? -scratch->uncopied_peak : here.peak_bytes;
+    if (found->out->peak_order == COST_ORDER_EITHER || weight >= found->weight) {
+        found->weight = weight;
+        found->out->peak_bytes = here.peak_bytes;
+        found->out->peak_step = here.peak_step;
+        found->out->peak_order = (uint8_t)order;
     }
+    return here.peak_bytes;
+}
+
+/* the orders that a compiler tries; leaves the scratch as of program order */
+static void price_orders(struct price_scratch *scratch, const struct spmd_local *local, struct price *out)
+{
+    struct found found = {0, out};
+    out->depth_first_peak_bytes =
+        try_order(scratch, local, price_depth_first(scratch, local), COST_ORDER_DEPTH_FIRST, &found);
+    if (scratch->least_order)
+        out->memory_peak_bytes =
+            try_order(scratch, local, price_by_memory(scratch), COST_ORDER_MEMORY, &found);
+    struct price of_program = *out;
+    price_memory(scratch, local, scratch->kernels, COST_ORDER_PROGRAM, &of_program);
+    of_program.program_peak_bytes = of_program.peak_bytes;
+    if (scratch->least_order || of_program.peak_bytes < out->peak_bytes) {
+        of_program.peak_bytes = out->peak_bytes;
+        of_program.peak_step = out->peak_step;
+    } else {
+        of_program.peak_order = COST_ORDER_PROGRAM;
+    }
+    *out = of_program;
 }
 
 void price_local(const struct spmd_local *local, const struct cost_machine *machine,
@@ -409,9 +446,11 @@ void price_local(const struct spmd_local *local, const struct cost_machine *mach
     s->fold = fold;
     find_kernels(local, machine, scratch, out);
     if (machine->order == COST_ORDER_EITHER)
-        price_either_order(s, local, out);
-    else
-        price_memory(s, local, s->kernels, out);
+        price_orders(s, local, out);
+    else {
+        price_memory(s, local, s->kernels, (enum cost_order)local->order, out);
+        out->peak_order = COST_ORDER_PROGRAM;
+    }
     if (fold) {
         struct price_unfolded *unfolded = price_unfold(s, local, machine);
         run_kernels(&unfolded->scratch, &unfolded->local, machine, NULL, out);
@@ -421,13 +460,20 @@ void price_local(const struct spmd_local *local, const struct cost_machine *mach
     s->fold = NULL;
 }
 
+const char *price_order_words(uint8_t order)
+{
+    return order == COST_ORDER_MEMORY        ? "by memory"
+           : order == COST_ORDER_DEPTH_FIRST ? "depth first"
+                                             : "in program order";
+}
+
 bool price_reorder_to_peak(struct spmd_local *local, const struct cost_machine *machine, struct price *price)
 {
     struct price_scratch *scratch = NULL;
     struct price there;
-    if (price->depth_first_peak_bytes <= price->program_peak_bytes)
+    if (price->peak_order == COST_ORDER_PROGRAM)
         return false;
-    price_reorder(local, machine, &scratch, COST_ORDER_DEPTH_FIRST);
+    price_reorder(local, machine, &scratch, (enum cost_order)price->peak_order);
     analyse(local, machine, &scratch, &there);
     price->peak_step = there.peak_step;
     price_scratch_destroy(scratch);

@@ -21,6 +21,9 @@ struct price {
     int64_t peak_bytes;
     /* in each order; 0 when the machine's order names one */
     int64_t program_peak_bytes, depth_first_peak_bytes;
+    /* and by memory, of a backend that takes the order of the least peak; else 0 */
+    int64_t memory_peak_bytes;
+    uint8_t peak_order; /* enum cost_order: the one that peak_bytes is of; never EITHER */
     uint32_t peak_step; /* step in which the larger peak stands, whatever ran before it */
     int64_t argument_bytes, output_bytes, alias_bytes; /* per device */
 };
@@ -53,6 +56,8 @@ void price_reorder(struct spmd_local *local, const struct cost_machine *machine,
 /* Puts the steps in the order in which *price has its peak, and peak_step where it stands then: for
  * price_timeline and price_live_at, which take steps as they stand. true: that was depth first. */
 bool price_reorder_to_peak(struct spmd_local *local, const struct cost_machine *machine, struct price *price);
+/* "in program order", "depth first", "by memory": for people */
+const char *price_order_words(uint8_t order);
 
 /* Time of one step (compute or collective), once (not x trips); algorithm (may be NULL) names the
  * collective's. */

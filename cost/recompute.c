@@ -36,10 +36,17 @@ static inline int64_t at_most(int64_t bytes, int64_t cut)
     return bytes < cut ? bytes : cut;
 }
 
-/* is reading the operand no better than reading its roots and computing from them? */
-static inline bool by_roots(const struct recompute *again, int64_t bytes)
+/* what the roots may be more than a value, where products take them in: statistics of its rows */
+static inline int64_t statistics(const struct price_scratch *scratch, int64_t bytes)
 {
-    return again->count != RECOMPUTE_ITSELF && again->total + again->effort <= bytes;
+    return scratch->rules & COST_FUSE_PRODUCTS ? bytes / 8 : 0;
+}
+
+/* is reading the operand no better than reading its roots and computing from them? */
+static inline bool by_roots(const struct price_scratch *scratch, const struct recompute *again, int64_t bytes)
+{
+    return again->count != RECOMPUTE_ITSELF &&
+           again->total + again->effort <= bytes + statistics(scratch, bytes);
 }
 
 /* what an operand adds: its roots, or itself */
@@ -48,7 +55,7 @@ static void add_operand(struct price_scratch *scratch, const struct spmd_local *
 {
     const struct recompute *again = &scratch->again[operand];
     int64_t bytes = local->values[operand].bytes;
-    if (!by_roots(again, bytes)) {
+    if (!by_roots(scratch, again, bytes)) {
         add_root(scratch, out, operand, at_most(bytes, cut));
         return;
     }
@@ -76,7 +83,7 @@ static void weigh(struct price_scratch *scratch, const struct spmd_local *local,
     struct recompute again = {.roots = (uint32_t)scratch->again_root_count};
     bool alias = info->class == OP_ALIAS, cuts = info->class == OP_CUT;
     uint32_t only = step->operand_count == 1 || alias ? operands[result] : SPMD_NONE;
-    if (only != SPMD_NONE && !cuts && by_roots(&scratch->again[only], local->values[only].bytes)) {
+    if (only != SPMD_NONE && !cuts && by_roots(scratch, &scratch->again[only], local->values[only].bytes)) {
         again = scratch->again[only]; /* the same roots, which nothing changes any more */
     } else if (info->class != OP_FREE) {
         GROW(scratch->again_roots, scratch->again_root_room, again.roots + RECOMPUTE_ROOTS);
@@ -86,7 +93,7 @@ static void weigh(struct price_scratch *scratch, const struct spmd_local *local,
                             cuts ? local->values[value].bytes : INT64_MAX);
         scratch->again_root_count += again.count;
     }
-    if (info->effort)
+    if (info->effort && scratch->rules & COST_FUSE_EFFORT)
         again.effort +=
             (int64_t)(scratch->effort_scale * (double)(info->effort * value_elements(local, value)));
     scratch->again[value] = again;
@@ -218,6 +225,19 @@ bool price_widens(const struct price_scratch *scratch, const struct spmd_local *
 
 enum { LAUNCH_BYTES = 3 << 20 }; /* what a device moves while a kernel is launched */
 
+/* libtpu stores it, though products read it, and beside the arrays, not over one of them */
+bool price_is_of_rows(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t value)
+{
+    if (!(scratch->rules & COST_FUSE_PRODUCTS))
+        return false;
+    const struct recompute *again = &scratch->again[value];
+    int64_t bytes = local->values[value].bytes;
+    uint32_t large = 0;
+    for (uint32_t i = 0; again->count != RECOMPUTE_ITSELF && i < again->count; i++)
+        large += scratch->again_roots[again->roots + i].bytes >= bytes;
+    return large == 2 && again->total > large * bytes;
+}
+
 static bool rather_repeated(const struct price_scratch *scratch, const struct spmd_local *local,
                             uint32_t value)
 {
@@ -225,8 +245,10 @@ static bool rather_repeated(const struct price_scratch *scratch, const struct sp
     int64_t users = kernels_of(scratch, value),
             bytes = local->values[value].bytes << price_widens(scratch, local, value);
     /* roots no larger than it (statistics of its rows apart): no kernel reads more */
-    if (scratch->rules & COST_FUSE_PRODUCTS && again->total <= bytes + bytes / 8)
+    if (scratch->rules & COST_FUSE_PRODUCTS && again->total <= bytes + statistics(scratch, bytes))
         return true;
+    if (price_is_of_rows(scratch, local, value))
+        return false;
     if (users > KERNELS_KNOWN) /* how many is not known */
         return again->total * 2 <= bytes;
     int64_t repeated = users * again->total, stored = again->total + (users + 1) * bytes;

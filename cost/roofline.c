@@ -184,6 +184,25 @@ static bool scatters_elements(const struct ir_program *program, uint32_t op)
 }
 
 /* select --> subtract (the row's maximum) --> exponential, float32 */
+enum { SCORE_HOPS = 8 }; /* ops between a product and its mask: more is no attention */
+
+/* does a transpose stand between the product that a value is computed from and the value? */
+static bool comes_turned(const struct ir_program *program, uint32_t value)
+{
+    for (int hop = 0; hop < SCORE_HOPS; hop++) {
+        uint32_t by = program->values[value].op;
+        if (by == IR_NONE || program->ops[by].operand_count == 0)
+            return false;
+        enum ir_family family = ir_opcode_family((enum ir_opcode)program->ops[by].code);
+        if (family == IR_FAMILY_TRANSPOSE || family == IR_FAMILY_DOT)
+            return family == IR_FAMILY_TRANSPOSE;
+        value = ir_operand(program, by, 0);
+    }
+    return false;
+}
+
+/* An exponential of masked scores, in the order in which their product makes them: product, mask, maximum,
+ * exponential and sum can be one kernel. */
 static bool is_of_scores(const struct ir_program *program, uint32_t op)
 {
     const struct ir_type *type = ir_value_type(program, ir_result(program, op, 0));
@@ -194,7 +213,8 @@ static bool is_of_scores(const struct ir_program *program, uint32_t op)
     if (by == IR_NONE || program->ops[by].code != IR_SUBTRACT)
         return false;
     by = program->values[ir_operand(program, by, 0)].op;
-    return by != IR_NONE && program->ops[by].code == IR_SELECT;
+    return by != IR_NONE && program->ops[by].code == IR_SELECT &&
+           !comes_turned(program, ir_operand(program, by, 1));
 }
 
 /* x less what a short row of x was reduced to; between the two only what gives the row x's shape again */
@@ -315,6 +335,7 @@ static struct op_info describe_op(const struct ir_program *program, uint32_t op)
     info.work = work_of(program, op, info.effort);
     info.short_row = info.class == OP_REDUCE && reduces_short_row(program, op);
     info.scores = is_of_scores(program, op);
+    info.joins = family == IR_FAMILY_CONCATENATE;
     info.picks = info.class == OP_UPDATE && scatters_elements(program, op);
     info.centred = is_centred(program, op);
     info.normal = is_normal(program, op);

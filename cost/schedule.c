@@ -175,9 +175,10 @@ static void weigh_cones(struct price_graph *graph)
     int64_t all = 0, units = graph->count;
     for (uint32_t i = 0; i < graph->local->argument_count; i++) {
         struct unit *unit = &graph->units[i];
-        unit->shared = unit->users ? unit->users - 1 : 0;
-        unit->cone = unit->bytes;
-        all += unit->bytes;
+        bool counts = !graph->scratch->least_order;
+        unit->shared = counts && unit->users ? unit->users - 1 : 0;
+        unit->cone = counts ? unit->bytes : 0;
+        all += unit->cone;
     }
     for (uint32_t i = 0; i < graph->placed; i++) {
         struct unit *unit = &graph->units[graph->order[i]];
@@ -207,102 +208,161 @@ static void put_in_line(struct price_graph *graph, const struct unit *unit, uint
         graph->line[(*count)++] = graph->scratch->kernels[k];
 }
 
-const struct kernel *price_depth_first(struct price_scratch *scratch, const struct spmd_local *local)
+/* ---------------------------------------------------------------- memory */
+/* bytes freed when the unit has run, less those it makes; arguments and results are never freed */
+static int64_t frees(const struct price_graph *graph, uint32_t self)
 {
+    const struct unit *unit = &graph->units[self];
+    int64_t bytes = -unit->bytes;
+    for (uint32_t k = 0; k < unit->read_count; k++) {
+        uint32_t from = graph->edges.at[unit->reads + k];
+        if (from >= graph->local->argument_count && graph->links[from].left == 1)
+            bytes += graph->units[from].bytes;
+    }
+    return bytes;
+}
+
+/* does a run before b? Of equals the one that got ready last. */
+static inline bool goes_first(const struct ready *a, const struct ready *b)
+{
+    return a->bytes != b->bytes   ? a->bytes > b->bytes
+           : a->users != b->users ? a->users > b->users
+                                  : a->number > b->number;
+}
+
+static void sift_down(struct price_graph *graph, struct ready entry)
+{
+    struct ready *heap = graph->ready.at;
+    size_t at = 0, count = graph->ready.count;
+    for (size_t child = 1; child < count; child = 2 * at + 1) {
+        child += child + 1 < count && goes_first(&heap[child + 1], &heap[child]);
+        if (!goes_first(&heap[child], &entry))
+            break;
+        heap[at] = heap[child];
+        at = child;
+    }
+    heap[at] = entry;
+}
+
+/* puts a unit into the heap, or once more, when it frees more than before: the entry before is then stale */
+static void add_ready(struct price_graph *graph, uint32_t self)
+{
+    const struct unit *unit = &graph->units[self];
+    struct ready entry = {frees(graph, self), unit->users, graph->numbered++, self};
+    graph->links[self].entry = entry.number;
+    size_t at = graph->ready.count;
+    VEC_PUSH(&graph->ready, entry);
+    for (struct ready *heap = graph->ready.at; at && goes_first(&entry, &heap[(at - 1) / 2]);
+         heap[at] = entry) {
+        heap[at] = heap[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+}
+
+/* links: of every unit its readers, feeds[start .. start + users), and how many of them and of what it reads
+ * are not placed */
+static void link_units(struct price_graph *graph)
+{
+    uint32_t arguments = graph->local->argument_count, start = 0;
+    GROW(graph->links, graph->link_room, graph->count);
+    GROW(graph->feeds, graph->feed_room, graph->edges.count);
+    for (uint32_t i = 0; i < graph->count; i++) {
+        graph->links[i] = (struct link){.start = start, .left = graph->units[i].users};
+        start += graph->units[i].users;
+    }
+    for (uint32_t i = arguments; i < graph->count; i++)
+        for (uint32_t k = 0; k < graph->units[i].read_count; k++) {
+            struct link *from = &graph->links[graph->edges.at[graph->units[i].reads + k]];
+            graph->feeds[from->start + from->filled++] = i;
+            graph->links[i].waits += from >= &graph->links[arguments];
+        }
+}
+
+/* what became the last reader of something frees more now */
+static void raise_readers(struct price_graph *graph, uint32_t of)
+{
+    const struct link *link = &graph->links[of];
+    for (uint32_t k = link->start; k < link->start + link->filled; k++) {
+        uint32_t reader = graph->feeds[k];
+        if (graph->units[reader].state == UNIT_OPEN && reader + 1 < graph->count)
+            add_ready(graph, reader);
+    }
+}
+
+static void place_next(struct price_graph *graph, uint32_t self)
+{
+    const struct unit *unit = &graph->units[self];
+    graph->units[self].state = UNIT_PLACED;
+    graph->order[graph->placed++] = self;
+    for (uint32_t k = 0; k < unit->read_count; k++) {
+        uint32_t from = graph->edges.at[unit->reads + k];
+        if (--graph->links[from].left == 1 && from >= graph->local->argument_count)
+            raise_readers(graph, from);
+    }
+    const struct link *link = &graph->links[self];
+    for (uint32_t k = link->start; k < link->start + link->filled; k++) {
+        uint32_t reader = graph->feeds[k];
+        if (--graph->links[reader].waits || reader + 1 == graph->count)
+            continue;
+        graph->units[reader].state = UNIT_OPEN;
+        add_ready(graph, reader);
+    }
+}
+
+static void order_by_memory(struct price_graph *graph)
+{
+    link_units(graph);
+    graph->placed = graph->numbered = 0;
+    graph->ready.count = 0;
+    for (uint32_t i = graph->local->argument_count; i < graph->count; i++)
+        graph->units[i].state = UNIT_WAITS;
+    for (uint32_t i = graph->local->argument_count; i + 1 < graph->count; i++)
+        if (!graph->links[i].waits) {
+            graph->units[i].state = UNIT_OPEN;
+            add_ready(graph, i);
+        }
+    while (graph->ready.count) {
+        struct ready best = graph->ready.at[0], last = graph->ready.at[--graph->ready.count];
+        if (graph->ready.count)
+            sift_down(graph, last);
+        if (graph->units[best.unit].state == UNIT_OPEN && graph->links[best.unit].entry == best.number)
+            place_next(graph, best.unit);
+    }
+    graph->order[graph->placed++] = graph->count - 1;
+}
+
+/* ---------------------------------------------------------------- lines */
+/* the kernels in the order of the units; what no result needs stands before the results */
+static const struct kernel *line_of(struct price_graph *graph)
+{
+    const struct price_scratch *scratch = graph->scratch;
     uint32_t count = 0;
-    if (!scratch->kernel_count)
-        return scratch->kernels;
-    struct price_graph *graph = make_units(scratch, local);
-    order_depth_first(graph);
     GROW(graph->line, graph->line_room, scratch->kernel_count);
     for (uint32_t i = 0; i + 1 < graph->placed; i++)
         put_in_line(graph, &graph->units[graph->order[i]], &count);
-    for (uint32_t i = local->argument_count; i + 1 < graph->count; i++)
-        if (!graph->units[i].state) /* what no result needs */
+    for (uint32_t i = graph->local->argument_count; i + 1 < graph->count; i++)
+        if (!graph->units[i].state)
             put_in_line(graph, &graph->units[i], &count);
     put_in_line(graph, &graph->units[graph->count - 1], &count);
     BASE_CHECK(count == scratch->kernel_count);
     return graph->line;
 }
 
-/* ---------------------------------------------------------------- memory */
-static int64_t frees(const struct price_graph *graph, const struct unit *unit, const uint32_t *left)
+const struct kernel *price_depth_first(struct price_scratch *scratch, const struct spmd_local *local)
 {
-    int64_t bytes = -unit->bytes;
-    for (uint32_t k = 0; k < unit->read_count; k++) {
-        uint32_t from = graph->edges.at[unit->reads + k];
-        if (from >= graph->local->argument_count && left[from] == 1)
-            bytes += graph->units[from].bytes;
-    }
-    return bytes;
+    if (!scratch->kernel_count)
+        return scratch->kernels;
+    struct price_graph *graph = make_units(scratch, local);
+    order_depth_first(graph);
+    return line_of(graph);
 }
 
-struct lists {
-    uint32_t *left;          /* per unit: readers that are not placed */
-    uint32_t *waits;         /* per unit: units it reads that are not placed */
-    uint32_t *start, *feeds; /* per unit: its readers, feeds[start[i] .. start[i + 1]) */
-    VEC(uint32_t) ready;
-};
-
-static void make_lists(struct price_graph *graph, struct lists *lists)
+const struct kernel *price_by_memory(struct price_scratch *scratch)
 {
-    uint32_t arguments = graph->local->argument_count,
-             *fill = mem_zalloc((size_t)graph->count + 1, sizeof *fill);
-    lists->left = mem_zalloc((size_t)graph->count + 1, sizeof *lists->left);
-    lists->waits = mem_zalloc((size_t)graph->count + 1, sizeof *lists->waits);
-    lists->start = mem_zalloc((size_t)graph->count + 2, sizeof *lists->start);
-    for (uint32_t i = 0; i < graph->count; i++) {
-        lists->left[i] = graph->units[i].users;
-        lists->start[i + 1] = lists->start[i] + graph->units[i].users;
-    }
-    lists->feeds = mem_zalloc((size_t)lists->start[graph->count] + 1, sizeof *lists->feeds);
-    for (uint32_t i = arguments; i < graph->count; i++)
-        for (uint32_t k = 0; k < graph->units[i].read_count; k++) {
-            uint32_t from = graph->edges.at[graph->units[i].reads + k];
-            lists->feeds[lists->start[from] + fill[from]++] = i;
-            lists->waits[i] += from >= arguments;
-        }
-    for (uint32_t i = arguments; i + 1 < graph->count; i++)
-        if (!lists->waits[i])
-            VEC_PUSH(&lists->ready, i);
-    free(fill);
-}
-
-static uint32_t take_best(struct price_graph *graph, struct lists *lists)
-{
-    size_t best = 0;
-    int64_t most = INT64_MIN;
-    for (size_t i = 0; i < lists->ready.count; i++) {
-        int64_t bytes = frees(graph, &graph->units[lists->ready.at[i]], lists->left);
-        if (bytes > most || (bytes == most && lists->ready.at[i] < lists->ready.at[best])) {
-            most = bytes;
-            best = i;
-        }
-    }
-    uint32_t at = lists->ready.at[best];
-    lists->ready.at[best] = lists->ready.at[--lists->ready.count];
-    return at;
-}
-
-static void order_by_memory(struct price_graph *graph)
-{
-    struct lists lists = {0};
-    make_lists(graph, &lists);
-    while (lists.ready.count) {
-        uint32_t at = take_best(graph, &lists);
-        graph->order[graph->placed++] = at;
-        for (uint32_t k = 0; k < graph->units[at].read_count; k++)
-            lists.left[graph->edges.at[graph->units[at].reads + k]]--;
-        for (uint32_t k = lists.start[at]; k < lists.start[at + 1]; k++)
-            if (--lists.waits[lists.feeds[k]] == 0 && lists.feeds[k] + 1 < graph->count)
-                VEC_PUSH(&lists.ready, lists.feeds[k]);
-    }
-    graph->order[graph->placed++] = graph->count - 1;
-    free(lists.left);
-    free(lists.waits);
-    free(lists.start);
-    free(lists.feeds);
-    VEC_FREE(&lists.ready);
+    if (!scratch->kernel_count)
+        return scratch->kernels;
+    order_by_memory(scratch->graph);
+    return line_of(scratch->graph);
 }
 
 /* ---------------------------------------------------------------- steps */
@@ -370,6 +430,7 @@ void price_reorder(struct spmd_local *local, const struct cost_machine *machine,
     for (uint32_t step = 0; step < local->step_count; step++) /* whatever no result needs, and the results */
         place_step(graph, &out, step);
     spmd_local_reorder(local, out.order);
+    local->order = (uint8_t)order;
     free(out.order);
     free(out.placed);
 }

@@ -19,6 +19,9 @@ static void graph_destroy(struct price_graph *graph)
     VEC_FREE(&graph->edges);
     VEC_FREE(&graph->stack);
     VEC_FREE(&graph->reads);
+    VEC_FREE(&graph->ready);
+    free(graph->links);
+    free(graph->feeds);
     free(graph);
 }
 
@@ -59,6 +62,8 @@ void price_scratch_destroy(struct price_scratch *scratch)
     free(scratch->late);
     price_unfolded_destroy(scratch->unfolded);
     graph_destroy(scratch->graph);
+    free(scratch->growth);
+    free(scratch->copy_deltas);
     free(scratch);
 }
 
@@ -72,6 +77,7 @@ static void take_rules(struct price_scratch *scratch, const struct cost_machine 
     scratch->rules = machine->backend->fusion;
     scratch->combine_bytes = machine->backend->combine_bytes;
     scratch->heap_waste_permille = machine->backend->heap_waste_permille;
+    scratch->least_order = machine->backend->least_order;
     scratch->effort_scale =
         h100_flops_per_byte * device->memory_bytes_per_s / device->rate_flops[COST_RATE_F32];
     scratch->wide_bf16 = device->no_bf16_arithmetic && scratch->rules & COST_FUSE_BYTES;

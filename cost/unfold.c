@@ -1,7 +1,7 @@
 /* The kernels of a fold as the whole program would run them, for the clock.
  *
  *   fold        .. | layer 1 | layer 16 | ..             layers 2 to 15 are gone
- *   unfolded    .. | layer 1 | 1' 1'' .. | layer 16 |    copies of layer 1's kernels, each where the kernel of
+ *   unfolded    .. | layer 1 | 1, 1, .. | layer 16 |     copies of layer 1: each kernel where that of
  *                                                        its layer would stand
  *
  * Which stream is ahead, what is combined with what and when late kernels run depend on how many layers there
@@ -14,7 +14,7 @@
  * the function's results want comes last, result by result. Small all_reduces wait in buckets, as in the walk
  * (spmd/combine.c): they are unfolded where they were made, and the buckets are filled again.
  *
- * What a copy reads: what its model reads, as many layers on. The value of a layer that is left is the version
+ * What a copy reads: what its model reads, as many layers on. The value of a layer that stays is the version
  * made as the same version there.
  *
  * Local program and scratch of the fold stay as they are. */

@@ -56,6 +56,7 @@ struct emit {
     int64_t channel;                       /* last channel handle given */
     struct annotate *annotate;             /* of the annotated output */
     const struct constrained *constrained; /* of spmd_emit_constrained; NULL */
+    const struct spmd_form *forms;         /* .. of every value; NULL */
     uint32_t op;                           /* program op whose position new ops carry */
     /* program value that is being moved or constrained, whose loc() new ops carry instead; IR_NONE: none */
     uint32_t moved;
@@ -201,6 +202,8 @@ size_t annotate_region_open(struct emit *e); /* constraints made in a region do 
 void annotate_region_close(struct emit *e, size_t mark);
 
 /* ---------------------------------------------------------------- constrained.c: constraints of a user's */
+/* the form of each of an op's results as an attribute; false: nothing to say */
+bool constrained_forms(struct emit *e, uint32_t op, struct ir_attr *out);
 struct constrained *constrained_create(const struct emit *e, const struct propagate_constraint *list,
                                        uint32_t count);
 void constrained_destroy(struct constrained *constrained); /* NULL is fine */

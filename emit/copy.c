@@ -109,6 +109,7 @@ static enum error_code copy_op(struct emit *e, uint32_t op, struct error *error)
     if (!code)
         code = emit_attrs(e, op, attrs, &attr_count, error);
     if (!code) {
+        attr_count += constrained_forms(e, op, &attrs[attr_count]);
         for (uint32_t i = 0; i < ir_op->result_count; i++)
             types[i] = ir_build_copy_type(e->builder, program, program->values[ir_op->results + i].type);
         struct ir_op_spec spec = {ir_op_name(program, op), values, ir_op->operand_count, types,

@@ -417,7 +417,8 @@ enum error_code spmd_emit(const struct plan_context *context, const struct plan 
 
 enum error_code spmd_emit_constrained(const struct plan_context *context, const struct spmd_local *local,
                                       const struct propagate_constraint *list, uint32_t count,
-                                      struct ir_program *out, struct error *error)
+                                      const struct spmd_form *forms, struct ir_program *out,
+                                      struct error *error)
 {
     struct emit *e = mem_zalloc(1, sizeof *e);
     struct constrained *constrained = NULL;
@@ -425,6 +426,7 @@ enum error_code spmd_emit_constrained(const struct plan_context *context, const 
     if (!code) {
         constrained = constrained_create(e, list, count);
         e->constrained = constrained;
+        e->forms = forms;
         code = emit_all(e, error);
     }
     constrained_destroy(constrained);

@@ -30,9 +30,13 @@ enum error_code spmd_emit(const struct plan_context *context, const struct plan 
                           struct error *e) BASE_CHECKED;
 
 /* The prepared module with the plan's shardings of arguments and results and these constraints, nothing
- * else: what somebody compiles who writes them into the model (spmd/constraints.h). Errors as above. */
+ * else: what somebody compiles who writes them into the model (spmd/constraints.h). forms: of every value
+ * over dims, written
+ * beside the op that makes it (what a model of the propagation says, for tests); NULL: none. Errors as
+ * above. */
 enum error_code spmd_emit_constrained(const struct plan_context *context, const struct spmd_local *local,
                                       const struct propagate_constraint *list, uint32_t count,
-                                      struct ir_program *out, struct error *e) BASE_CHECKED;
+                                      const struct spmd_form *forms, struct ir_program *out,
+                                      struct error *e) BASE_CHECKED;
 
 #endif

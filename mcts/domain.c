@@ -171,11 +171,11 @@ static void add_baselines(struct search_domain *domain, const struct plan_contex
     free(baselines);
 }
 
-static struct search_domain_baseline *variants(struct search_domain *domain, const char *name,
+static struct search_domain_baseline *variants(struct search_domain *domain, const char *name, uint32_t turn,
                                                uint32_t *count)
 {
     const struct evaluated *self = domain->self;
-    struct plan_baseline *around = plan_baseline_variants(self->context, name, count);
+    struct plan_baseline *around = plan_baseline_variants(self->context, name, turn, count);
     struct search_domain_baseline *list = mem_zalloc((size_t)*count + 1, sizeof *list);
     for (uint32_t i = 0; i < *count; i++)
         take_baseline(domain, &around[i], &list[i]);
@@ -224,6 +224,7 @@ enum error_code search_domain_create(const struct evaluator *evaluator, struct s
     domain->total_count = count + again;
     add_baselines(domain, context);
     domain->variants = variants;
+    domain->variant_turns = plan_context_mesh(context)->axis_count + 1;
     *out = domain;
     return ERROR_OK;
 }

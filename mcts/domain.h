@@ -30,7 +30,9 @@ struct search_domain {
     struct search_domain_baseline *baselines; /* owned */
     /* expert plans around the one of that name (plan_baseline_variants); owned (free); may number decisions
      * anew. NULL where there are none. */
-    struct search_domain_baseline *(*variants)(struct search_domain *d, const char *name, uint32_t *count);
+    struct search_domain_baseline *(*variants)(struct search_domain *d, const char *name, uint32_t turn,
+                                               uint32_t *count);
+    uint32_t variant_turns;
     uint32_t baseline_count;
     uint64_t operations; /* size of the program: sets budget and tasks */
     uint64_t devices;

@@ -103,10 +103,14 @@ static enum error_code price_list(const struct search *search, void *session, st
     return code;
 }
 
-/* The best expert is climbed to: from the cheapest of the list over plans that differ on one axis, in the
- * side of a sequence's conflict or in what is gathered again, while that pays. The steps of the climb join
- * the list. */
-enum { MOST_CLIMBING = 160, CLIMBS = 2 }; /* plans priced for that, in all; about 2 ms each for t2b */
+/* The best expert is climbed to: from the cheapest of the list, with axes that are alike at once and axis by
+ * axis, over plans that differ in what an axis does, in the side of a sequence's conflict or in what is
+ * gathered again, while that pays. The steps of the climb join the list. */
+enum {
+    MOST_CLIMBING = 200,
+    CLIMBS = 2,
+    JOINING = 2
+}; /* plans priced for that, in all; about 2 ms each for t2b */
 
 static enum error_code price_baseline(struct search *search, void *session,
                                       const struct search_domain_baseline *from, uint32_t index,
@@ -147,59 +151,100 @@ static enum error_code append_baseline(struct search *search, void *session,
     return publish_baseline(search, session, index, e);
 }
 
-/* One step: the cheapest plan around that of the index, appended where it is cheaper. */
-static enum error_code climb_once(struct search *search, void *session, uint32_t *index, uint32_t *left,
-                                  bool *climbed, struct error *e)
+/* the number of an expert plan that is there; UINT32_MAX: none */
+static uint32_t baseline_with(const struct search *search, struct hash128 hash)
 {
-    uint32_t count = 0, chosen = UINT32_MAX;
-    struct search_domain_baseline *list =
-        search->domain->variants(search->domain, search->domain->baselines[*index].name, &count);
-    struct core_plan best = search->baselines[*index];
+    for (uint32_t i = 0; i < search->domain->baseline_count; i++)
+        if (hash128_compare(search->baselines[i].hash, hash) == 0)
+            return i;
+    return UINT32_MAX;
+}
+
+/* cheaper plans than `than` among those listed */
+static enum error_code price_variants(struct search *search, void *session,
+                                      const struct search_domain_baseline *list, uint32_t count,
+                                      const struct core_plan *than, uint32_t *left, struct core_elites *out,
+                                      struct error *e)
+{
     enum error_code code = ERROR_OK;
     for (uint32_t i = 0; i < count && *left && !code; i++) {
         struct core_plan plan;
         (*left)--;
-        code = price_baseline(search, session, &list[i], 0, &plan, e);
-        if (!code && cost_compare(plan.cost, plan.hash, best.cost, best.hash) < 0 &&
-            (plan.cost.c < best.cost.c || plan.cost.over_steps < best.cost.over_steps)) {
-            best = plan;
-            chosen = i;
-        }
+        code = price_baseline(search, session, &list[i], i, &plan, e);
+        if (!code && cost_compare(plan.cost, plan.hash, than->cost, than->hash) < 0 &&
+            (plan.cost.c < than->cost.c || plan.cost.over_steps < than->cost.over_steps))
+            core_elites_offer(out, &plan);
     }
-    *climbed = !code && chosen != UINT32_MAX;
-    for (uint32_t i = 0; i < search->domain->baseline_count && *climbed; i++)
-        if (hash128_compare(search->baselines[i].hash, best.hash) == 0) { /* it stands there already */
-            *index = i;
-            free(list);
-            return code;
-        }
-    if (*climbed) {
-        code = append_baseline(search, session, &list[chosen], best, e);
-        *index = search->domain->baseline_count - 1;
+    return code;
+}
+
+/* One step: to the cheapest plan around that of the index in this turn, if it is cheaper. It and the
+ * next join the list, because a fold's price is not the whole program's. */
+static enum error_code climb_once(struct search *search, void *session, uint32_t *index, uint32_t turn,
+                                  uint32_t *left, bool *climbed, struct error *e)
+{
+    uint32_t count = 0;
+    struct search_domain_baseline *list =
+        search->domain->variants(search->domain, search->domain->baselines[*index].name, turn, &count);
+    struct core_elites found = {.count = 0};
+    enum error_code code =
+        price_variants(search, session, list, count, &search->baselines[*index], left, &found, e);
+    *climbed = !code && found.count;
+    for (uint32_t k = 0; k < found.count && k < JOINING && !code; k++) {
+        if (baseline_with(search, found.at[k].hash) == UINT32_MAX)
+            code = append_baseline(search, session, &list[found.at[k].baseline], found.at[k], e);
+        if (k == 0)
+            *index = baseline_with(search, found.at[k].hash);
     }
     free(list);
     return code;
 }
 
+/* whether two experts do the same on some axis: a word of a name is strategy:axis */
+static bool have_in_common(const char *name, const char *other)
+{
+    for (size_t size; *name; name += size + (name[size] == '+')) {
+        size = strcspn(name, "+");
+        for (const char *at = other; *at; at += strcspn(at, "+"), at += *at == '+')
+            if (strcspn(at, "+") == size && strncmp(at, name, size) == 0)
+                return true;
+    }
+    return false;
+}
+
+/* Where the next climb begins: the cheapest that has nothing in common with where others began, as their
+ * neighbours end where they do; UINT32_MAX: none is left. */
+static uint32_t next_start(const struct search *search, const uint32_t *starts, uint32_t begun,
+                           uint32_t count)
+{
+    const struct core_plan *plans = search->baselines;
+    uint32_t best = UINT32_MAX;
+    for (uint32_t i = 0; i < count; i++) {
+        bool free = best == UINT32_MAX ||
+                    cost_compare(plans[i].cost, plans[i].hash, plans[best].cost, plans[best].hash) < 0;
+        for (uint32_t k = 0; k < begun && free; k++)
+            free = starts[k] != i && !have_in_common(search->domain->baselines[starts[k]].name,
+                                                     search->domain->baselines[i].name);
+        best = free ? i : best;
+    }
+    return best;
+}
+
 static enum error_code climb(struct search *search, void *session, struct error *e)
 {
-    uint32_t left = MOST_CLIMBING, first = search->domain->baseline_count;
+    uint32_t first = search->domain->baseline_count, turns = search->domain->variant_turns, starts[CLIMBS];
     enum error_code code = ERROR_OK;
-    uint8_t *done = mem_zalloc((size_t)first + 1, 1);
-    for (int k = 0; k < CLIMBS && !code && search->domain->variants; k++) {
-        uint32_t index = UINT32_MAX;
-        for (uint32_t i = 0; i < first; i++)
-            if (!done[i] && (index == UINT32_MAX ||
-                             cost_compare(search->baselines[i].cost, search->baselines[i].hash,
-                                          search->baselines[index].cost, search->baselines[index].hash) < 0))
-                index = i;
+    for (uint32_t k = 0; k < CLIMBS && !code && search->domain->variants; k++) {
+        uint32_t left = MOST_CLIMBING / CLIMBS, index = next_start(search, starts, k, first);
         if (index == UINT32_MAX)
             break;
-        done[index] = 1;
-        for (bool climbed = true; climbed && left && !code;)
-            code = climb_once(search, session, &index, &left, &climbed, e);
+        starts[k] = index;
+        for (uint32_t turn = turns - 1, idle = 0; idle < turns && left && !code; turn = (turn + 1) % turns) {
+            bool climbed = false;
+            code = climb_once(search, session, &index, turn, &left, &climbed, e);
+            idle = climbed ? 0 : idle + 1;
+        }
     }
-    free(done);
     return code;
 }
 

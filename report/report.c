@@ -272,13 +272,13 @@ static void describe_live(const struct maker *maker, const struct price_live *li
             snprintf(tensor->name, sizeof tensor->name, "%s", maker->n->arguments[argument].name);
 }
 
-/* Puts the steps into the order that takes more memory, so that timeline and peak are of that order.
+/* Puts the steps into the order whose memory counts, so that timeline and peak are of that order.
  * Nothing may look at the steps after it. */
 static void make_memory(struct maker *maker)
 {
     struct report *report = maker->report;
     const struct cost_machine *machine = evaluator_machine(report->evaluator);
-    report->peak_depth_first = price_reorder_to_peak(&maker->local, machine, &report->price);
+    (void)price_reorder_to_peak(&maker->local, machine, &report->price);
     int64_t *timeline = price_timeline(&maker->local, machine);
     uint32_t steps = maker->local.step_count, points = steps < TIMELINE_POINTS ? steps : TIMELINE_POINTS;
     report->timeline = arena_alloc(report->arena, (points + 1) * sizeof *report->timeline);

@@ -180,8 +180,6 @@ struct report {
     /* alive at the peak: largest first, at most 20 */
     struct report_tensor *at_peak;
     uint32_t at_peak_count;
-    /* timeline, peak_step and at_peak are of that order, else of program order */
-    bool peak_depth_first;
     struct report_decision *decisions;
     uint32_t decision_count;
     struct report_choice *choices; /* of a plan with factors, most worth first */

@@ -7,20 +7,27 @@
 #include <string.h>
 
 enum { TABLE_ROWS = 64 }; /* of the table behind the curve's (up to 512) points */
-enum { NOTE = 320 };      /* bytes of the sentence below the picture */
+enum { NOTE = 400 };      /* bytes of the sentence below the picture */
 enum { SHOWN_TENSORS = 10 };
 
 static void write_note(const struct report *report, bool far, char note[NOTE])
 {
-    char limit[32], program[32], depth_first[32];
+    char limit[32], program[32], depth_first[32], by_memory[32];
     report_bytes(report->memory_limit_bytes, limit);
     report_bytes(report->price.program_peak_bytes, program);
     report_bytes(report->price.depth_first_peak_bytes, depth_first);
-    snprintf(note, NOTE,
-             "Bytes alive on one device in each step. The limit is %s%s. Peak in program order %s, depth "
-             "first %s: a "
-             "compiler may choose, so the larger counts and is drawn.",
-             limit, far ? ", far above what is drawn" : "", program, depth_first);
+    report_bytes(report->price.memory_peak_bytes, by_memory);
+    bool tries = report->price.memory_peak_bytes > 0; /* orders, and takes the best */
+    snprintf(
+        note, NOTE,
+        "Bytes alive on one device in each step. The limit is %s%s. Peak in program order %s, depth "
+        "first %s%s%s: %s.",
+        limit, far ? ", far above what is drawn" : "", program, depth_first, tries ? ", by memory " : "",
+        tries ? by_memory : "",
+        tries
+            ? "the compiler tries the last two and takes the one that is less before it copies arguments; it "
+              "is drawn"
+            : "a compiler may choose, so the larger counts and is drawn");
 }
 
 /* the curve as a table; x: first step of each of its points */
@@ -49,7 +56,7 @@ static void write_numbers(struct text *text, const struct report *report, const 
 void report_html_memory(const struct report *report, struct text *text)
 {
     uint32_t n = report->timeline_count;
-    char peak[48], bytes[32], note[NOTE];
+    char peak[48], order[48], bytes[32], note[NOTE];
     if (n == 0)
         return;
     double *x = mem_zalloc(n + 1u, sizeof *x), *y = mem_zalloc(n + 1u, sizeof *y);
@@ -61,13 +68,13 @@ void report_html_memory(const struct report *report, struct text *text)
     }
     report_bytes(report->price.peak_bytes, bytes);
     snprintf(peak, sizeof peak, "peak %s", bytes);
+    snprintf(order, sizeof order, "steps, %s", price_order_words(report->price.peak_order));
     double limit = (double)report->memory_limit_bytes, high = (limit > y[top] ? limit : y[top]) * 1.06;
     bool far = limit > 8 * y[top]; /* a limit far above would make the curve a line at the bottom */
     struct html_rule rule = {"limit", limit, 3, true};
     struct html_line line = {"alive", x, y, n, 0, true, true};
     struct html_plot plot = {.title = "Memory of one device over the program's steps, with the limit",
-                             .x_name =
-                                 report->peak_depth_first ? "steps, depth first" : "steps, in program order",
+                             .x_name = order,
                              .x_format = html_format_count,
                              .y_format = html_format_bytes,
                              .x_high = report->timeline_steps ? report->timeline_steps : 1,

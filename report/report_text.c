@@ -166,17 +166,24 @@ static void write_collectives(const struct report *report, struct text *text)
 
 static void write_memory(const struct report *report, struct text *text)
 {
-    char program[32], depth_first[32];
+    char program[32], depth_first[32], by_memory[32];
     report_bytes(report->price.program_peak_bytes, program);
     report_bytes(report->price.depth_first_peak_bytes, depth_first);
     uint32_t rows = report->timeline_count < MEMORY_ROWS ? report->timeline_count : MEMORY_ROWS;
     heading(text, rows < MEMORY_ROWS
                       ? "Memory over the program (each row a step; | is the limit)"
                       : "Memory over the program (each row a sixteenth of its steps; | is the limit)");
-    text_printf(text,
-                "peak %s in program order, %s depth first: a compiler may choose, so the larger counts;\n"
-                "below the steps %s\n",
-                program, depth_first, report->peak_depth_first ? "depth first" : "in program order");
+    text_printf(text, "peak %s in program order, %s depth first", program, depth_first);
+    if (report->price.memory_peak_bytes) {
+        report_bytes(report->price.memory_peak_bytes, by_memory);
+        text_printf(text,
+                    ", %s by memory:\nthe compiler takes of the last two the one that is less before it "
+                    "copies arguments;\n",
+                    by_memory);
+    } else {
+        text_add(text, ": a compiler may choose, so the larger counts;\n");
+    }
+    text_printf(text, "below the steps %s\n", price_order_words(report->price.peak_order));
     int64_t top = report->memory_limit_bytes;
     for (uint32_t i = 0; i < report->timeline_count; i++)
         top = report->timeline[i] > top ? report->timeline[i] : top;

@@ -174,6 +174,7 @@ struct spmd_local {
     /* program ops that no lowering supports, so that a sharded operand had to be gathered before them */
     uint32_t *replicated_ops;
     uint32_t replicated_op_count, replicated_op_room;
+    uint8_t order;                /* enum cost_order that price_reorder put the steps into; 0: as walked */
     struct spmd_scratch *scratch; /* owned */
 };
 

@@ -2,9 +2,10 @@
  *
  * Every value has a form, every constraint on some uses another (what stands behind the constraint), every
  * result of the function the one that the user gave it. A space's tensors are its slots, each with the form
- * that its value has there. Spaces are visited in program order and back until nothing changes. */
+ * that its value has there. */
 #include "spmd/propagate.h"
 
+#include "spmd/constraints.h"
 #include "spmd/propagate_op.h"
 
 #include <stdlib.h>
@@ -17,14 +18,17 @@ struct propagate {
     const struct plan_context *context;
     const struct nda *n;
     const struct mesh *mesh;
+    struct propagate_rules rules;
     uint8_t *kinds;               /* per space: enum kind */
     uint8_t *single;              /* per space: no operand but scalars has another use */
     uint32_t *user_start, *users; /* spaces that a value is in */
-    struct spmd_form *forms;      /* values, then constraints on some uses, then results */
+    /* over dims, not atoms: values, then constraints on some uses, then results */
+    struct spmd_form *forms;
     uint8_t *closed;
     uint32_t form_room, constraint_at, result_at;
-    uint32_t *form_of; /* per slot */
-    uint8_t *dirty;    /* per space */
+    uint32_t *form_of;            /* per slot */
+    uint32_t *stack, stack_count; /* spaces to be visited, the last one first */
+    uint8_t *waits;               /* per space: it is among them */
     struct propagate_op op;
     uint32_t *tensor_form; /* of op.tensors */
     uint32_t tensor_room;
@@ -108,8 +112,10 @@ struct propagate *propagate_create(const struct plan_context *context)
     p->mesh = p->op.mesh = plan_context_mesh(context);
     p->kinds = mem_zalloc(n->space_count + 1, 1);
     p->single = mem_zalloc(n->space_count + 1, 1);
-    p->dirty = mem_zalloc(n->space_count + 1, 1);
+    p->waits = mem_zalloc(n->space_count + 1, 1);
+    p->stack = mem_alloc(((size_t)n->space_count + 1) * sizeof *p->stack);
     p->form_of = mem_alloc(((size_t)n->slot_count + 1) * sizeof *p->form_of);
+    propagate_rules_create(n, &p->rules);
     judge_spaces(p);
     list_users(p);
     return p;
@@ -119,9 +125,11 @@ void propagate_destroy(struct propagate *p)
 {
     if (!p)
         return;
+    propagate_rules_release(&p->rules);
     free(p->kinds);
     free(p->single);
-    free(p->dirty);
+    free(p->waits);
+    free(p->stack);
     free(p->form_of);
     free(p->user_start);
     free(p->users);
@@ -134,20 +142,32 @@ void propagate_destroy(struct propagate *p)
 
 /* ---- what the user says ---- */
 
-static void close_form(struct propagate *p, uint32_t at, const struct spmd_form *form)
+static void close_form(struct propagate *p, uint32_t at, const struct plan_sharding *sharding)
 {
-    p->forms[at] = *form;
+    p->forms[at] = spmd_form_none;
     p->closed[at] = 1;
-    for (uint32_t axis = 0; axis < p->mesh->axis_count; axis++)
-        if (form->at[axis] >= SPMD_WHOLE)
-            p->forms[at].at[axis] = SPMD_REPLICATED; /* a block across atoms is not propagated */
+    for (uint32_t dim = 0; dim < sharding->rank; dim++)
+        for (uint8_t i = 0; i < sharding->dims[dim].count; i++) {
+            p->forms[at].at[sharding->dims[dim].axes[i]] = (uint8_t)dim;
+            p->forms[at].position[sharding->dims[dim].axes[i]] = i;
+        }
+}
+
+/* no other constraint that stands says another form of the value */
+static bool alone(const struct propagate_constraint *list, const bool *on, uint32_t count, uint32_t i)
+{
+    for (uint32_t k = 0; k < count; k++)
+        if ((!on || on[k]) && list[k].value == list[i].value &&
+            !spmd_form_equal(&list[k].form, &list[i].form))
+            return false;
+    return true;
 }
 
 static void state(struct propagate *p, const struct plan *boundary, const struct propagate_constraint *list,
                   const bool *on, uint32_t count)
 {
     const struct nda *n = p->n;
-    struct spmd_form form;
+    struct plan_sharding sharding;
     p->constraint_at = n->program->value_count;
     p->result_at = p->constraint_at + count;
     uint32_t forms = p->result_at + n->result_count + 1;
@@ -159,17 +179,20 @@ static void state(struct propagate *p, const struct plan *boundary, const struct
     for (uint32_t slot = 0; slot < n->slot_count; slot++)
         p->form_of[slot] = n->slots[slot].value;
     for (uint32_t i = 0; i < n->argument_count; i++) {
-        spmd_boundary_form(p->context, boundary, n->arguments[i].space, &form);
-        close_form(p, n->arguments[i].value, &form);
+        plan_boundary_sharding(p->context, boundary, n->arguments[i].space, &sharding);
+        close_form(p, n->arguments[i].value, &sharding);
     }
     for (uint32_t i = 0; i < n->result_count; i++) {
-        spmd_boundary_form(p->context, boundary, n->result_spaces[i], &form);
-        close_form(p, p->result_at + i, &form);
+        plan_boundary_sharding(p->context, boundary, n->result_spaces[i], &sharding);
+        close_form(p, p->result_at + i, &sharding);
     }
     for (uint32_t i = 0; i < count; i++) {
         if (on && !on[i])
             continue;
-        close_form(p, list[i].uses ? p->constraint_at + i : list[i].value, &list[i].form);
+        (void)spmd_form_sharding(n, p->mesh, list[i].value, &list[i].form, &sharding);
+        if (list[i].uses && !p->closed[list[i].value] && alone(list, on, count, i))
+            close_form(p, list[i].value, &sharding); /* as Shardy does before it propagates */
+        close_form(p, list[i].uses ? p->constraint_at + i : list[i].value, &sharding);
         for (uint32_t k = 0; list[i].uses && k < list[i].use_count; k++)
             p->form_of[list[i].uses[k]] = p->constraint_at + i;
     }
@@ -179,20 +202,19 @@ static void state(struct propagate *p, const struct plan *boundary, const struct
 
 static void add_tensor(struct propagate *p, uint32_t form, uint32_t slot, bool result)
 {
-    const struct nda *n = p->n;
     struct propagate_op *op = &p->op;
     MEM_GROW(op->tensors, op->tensor_room, op->tensor_count + 1);
     MEM_GROW(p->tensor_form, p->tensor_room, op->tensor_count + 1);
     struct propagate_tensor *tensor = &op->tensors[op->tensor_count];
-    *tensor = (struct propagate_tensor){
-        .form = &p->forms[form], .closed = p->closed[form] != 0, .result = result, .size = 1};
-    memset(tensor->atom_of, SPMD_REPLICATED, op->factor_count);
-    for (uint32_t i = 0; i < nda_atom_count(n, n->slots[slot].value); i++) {
-        uint8_t factor = n->factor_of[n->slots[slot].map + i];
-        if (factor < op->factor_count)
-            tensor->atom_of[factor] = (uint8_t)i;
-        tensor->size *= (double)nda_atoms(n, n->slots[slot].value)[i].size;
-    }
+    tensor->form = &p->forms[form];
+    tensor->closed = p->closed[form] != 0;
+    tensor->result = result;
+    tensor->changed = false;
+    tensor->dim_of = p->rules.dims + p->rules.dim_start[slot];
+    tensor->size = 1;
+    for (uint32_t factor = 0; factor < op->factor_count; factor++)
+        if (tensor->dim_of[factor] != PROPAGATE_NO_DIM)
+            tensor->size *= (double)op->factors[factor].size;
     p->tensor_form[op->tensor_count++] = form;
 }
 
@@ -210,10 +232,10 @@ static bool open_space(struct propagate *p, uint32_t space)
             any = !spmd_form_equal(&p->forms[p->form_of[n->spaces[beginning].slots + k]], &spmd_form_none);
     if (at->kind == NDA_SPACE_RESULT)
         any |= !spmd_form_equal(&p->forms[p->result_at + at->index], &spmd_form_none);
-    if (!any || !at->factor_count || at->kind == NDA_SPACE_ARGUMENT)
+    p->op.factors = p->rules.factors + p->rules.factor_start[space];
+    p->op.factor_count = propagate_rules_count(&p->rules, space);
+    if (!any || !p->op.factor_count || at->kind == NDA_SPACE_ARGUMENT)
         return false;
-    p->op.factors = n->factors + at->factors;
-    p->op.factor_count = at->factor_count;
     p->op.tensor_count = 0;
     p->op.elementwise = at->kind == NDA_SPACE_OP && ir_opcode_family(n->program->ops[at->op].code) ==
                                                         (enum ir_family)IR_FAMILY_ELEMENTWISE;
@@ -224,6 +246,7 @@ static bool open_space(struct propagate *p, uint32_t space)
             add_tensor(p, p->form_of[n->spaces[beginning].slots + k], at->slots + at->slot_count - 1, true);
     if (at->kind == NDA_SPACE_RESULT)
         add_tensor(p, p->result_at + at->index, at->slots, true);
+    propagate_op_open(&p->op);
     return true;
 }
 
@@ -232,47 +255,52 @@ static enum propagate_direction direction(const struct propagate *p, uint32_t sp
 {
     enum kind kind = p->kinds[space];
     uint8_t what = p->op.factors[factor].kind;
-    if (what == NDA_REPLICATE || what == NDA_WINDOWED)
+    if (what == PROPAGATE_BLOCKED)
         return PROPAGATE_NONE;
+    if (p->n->spaces[space].kind == NDA_SPACE_RESULT)
+        return PROPAGATE_BOTH;
     if (kind == THROUGH)
         return stage > 0 || p->single[space] ? PROPAGATE_BOTH : PROPAGATE_NONE;
     if (kind == DYNAMIC && stage < 2)
         return stage > 0 || p->single[space] ? PROPAGATE_FORWARD : PROPAGATE_NONE;
-    if (stage < 2 || (stage == 2 && what != NDA_PARALLEL))
+    if (stage < 2 || (stage == 2 && what != PROPAGATE_PASS))
         return kind == DYNAMIC ? PROPAGATE_FORWARD : PROPAGATE_NONE;
     return kind == BROADCAST && stage < STAGES - 1 ? PROPAGATE_BACKWARD : PROPAGATE_BOTH;
 }
 
-/* true: something is split further; whoever sees it is to be visited again */
-static bool visit(struct propagate *p, uint32_t space, uint32_t stage, bool agreed)
+static void push(struct propagate *p, uint32_t space)
 {
-    bool any = false, changed = false;
-    if (!p->dirty[space])
-        return false;
-    p->dirty[space] = 0;
+    if (p->waits[space])
+        return;
+    p->waits[space] = 1;
+    p->stack[p->stack_count++] = space;
+}
+
+/* whoever sees a value that is split further: where it is made, then its uses, of which the first is next */
+static void push_users(struct propagate *p, uint32_t value)
+{
+    uint32_t first = p->user_start[value], end = p->user_start[value + 1];
+    if (first < end)
+        push(p, p->users[first]);
+    for (uint32_t k = end; k-- > first + 1;)
+        push(p, p->users[k]);
+}
+
+static void visit(struct propagate *p, uint32_t space, uint32_t stage)
+{
+    bool any = false;
     if (!open_space(p, space))
-        return false;
+        return;
     for (uint32_t factor = 0; factor < p->op.factor_count; factor++) {
         p->op.direction[factor] = (uint8_t)direction(p, space, factor, stage);
         any |= p->op.direction[factor] != PROPAGATE_NONE;
     }
     if (!any)
-        return false;
-    if (agreed)
-        propagate_agreed(&p->op);
-    else
-        propagate_possible(&p->op);
-    for (uint32_t i = 0; i < p->op.tensor_count; i++) {
-        if (!p->op.tensors[i].changed)
-            continue;
-        changed = true;
-        uint32_t form = p->tensor_form[i];
-        if (form < p->constraint_at)
-            for (uint32_t k = p->user_start[form]; k < p->user_start[form + 1]; k++)
-                p->dirty[p->users[k]] = 1;
-    }
-
-    return changed;
+        return;
+    propagate_op_run(&p->op);
+    for (uint32_t i = 0; i < p->op.tensor_count; i++)
+        if (p->op.tensors[i].changed && p->tensor_form[i] < p->constraint_at)
+            push_users(p, p->tensor_form[i]);
 }
 
 /* what stands behind a constraint of some uses pulls at the value before it, as an identity would */
@@ -288,51 +316,103 @@ static bool pull(struct propagate *p, const struct propagate_constraint *list, c
         if (spmd_form_equal(form, &spmd_form_none))
             continue;
         changed = true;
-        for (uint32_t k = p->user_start[list[i].value]; k < p->user_start[list[i].value + 1]; k++)
-            p->dirty[p->users[k]] = 1;
     }
     return changed;
 }
 
-static void settle(struct propagate *p, uint32_t stage, bool agreed)
+static void visit_results(struct propagate *p, uint32_t stage)
 {
-    bool changed = true;
-    memset(p->dirty, 1, p->n->space_count);
-    while (changed) {
-        changed = false;
-        for (uint32_t space = 0; space < p->n->space_count; space++)
-            changed |= visit(p, space, stage, agreed);
-        for (uint32_t space = p->n->space_count; space-- > 0;)
-            changed |= visit(p, space, stage, agreed);
+    for (uint32_t i = 0; i < p->n->result_count; i++)
+        visit(p, p->n->result_spaces[i], stage);
+    while (p->stack_count)
+        p->waits[p->stack[--p->stack_count]] = 0;
+}
+
+/* In Shardy's order, because the first to split a value wins: results, every space in program order but
+ * those that
+ * see a change at once, results again. */
+static void settle(struct propagate *p, uint32_t stage)
+{
+    visit_results(p, stage);
+    for (uint32_t space = p->n->space_count; space-- > 0;)
+        push(p, space);
+    while (p->stack_count) {
+        uint32_t space = p->stack[--p->stack_count];
+        p->waits[space] = 0;
+        if (p->n->spaces[space].kind != NDA_SPACE_RESULT)
+            visit(p, space, stage);
     }
+    visit_results(p, stage);
 }
 
 /* ---- the plan ---- */
 
+/* Dims' axes as atoms', major first; what cuts no atom evenly is left out. */
+static void to_atoms(const struct propagate *p, uint32_t value, const struct spmd_form *from,
+                     struct spmd_form *out)
+{
+    const struct nda_atom *atoms = nda_atoms(p->n, value);
+    uint32_t count = nda_atom_count(p->n, value);
+    *out = spmd_form_none;
+    for (uint32_t i = 0; i < count; i++) {
+        if (i > 0 && atoms[i].dim == atoms[i - 1].dim)
+            continue;
+        struct propagate_axes axes = propagate_axes_on(from, atoms[i].dim, p->mesh->axis_count);
+        uint32_t atom = i;
+        int64_t left = atoms[i].size;
+        uint8_t position = 0;
+        for (uint8_t k = 0; k < axes.count; k++) {
+            int64_t size = p->mesh->axes[axes.at[k]].size;
+            for (; left == 1 && atom + 1 < count && atoms[atom + 1].dim == atoms[i].dim; position = 0)
+                left = atoms[++atom].size;
+            if (left % size != 0)
+                break;
+            left /= size;
+            out->at[axes.at[k]] = (uint8_t)atom;
+            out->position[axes.at[k]] = position++;
+        }
+    }
+}
+
+struct side { /* a tensor of a space, over atoms */
+    struct spmd_form form;
+    uint32_t slot;
+    bool result;
+    double size;
+};
+
+static bool holds(const struct nda *n, const struct side *side, uint32_t factor, uint32_t *atom)
+{
+    const struct nda_slot *slot = &n->slots[side->slot];
+    for (*atom = 0; *atom < nda_atom_count(n, slot->value); (*atom)++)
+        if (n->factor_of[slot->map + *atom] == factor)
+            return true;
+    return false;
+}
+
 /* The factor that an axis splits: a contracting one that all its operands have, else what the results say,
  * else a contracting one that some operand has, else what an operand says. */
-static uint8_t factor_for(const struct propagate *p, uint32_t axis, uint8_t *position)
+static uint8_t factor_for(const struct nda *n, const struct nda_space *space, const struct side *sides,
+                          uint32_t side_count, uint32_t axis, uint8_t *position)
 {
-    const struct propagate_op *op = &p->op;
     double best = 0;
     uint8_t chosen = NDA_NO_FACTOR;
-    for (uint32_t factor = 0; factor < op->factor_count; factor++) {
+    for (uint32_t factor = 0; factor < space->factor_count; factor++) {
         double size = 0;
-        uint32_t holders = 0, agree = 0, in_results = 0;
+        uint32_t holders = 0, agree = 0, in_results = 0, atom;
         uint8_t place = 0;
-        for (uint32_t i = 0; i < op->tensor_count; i++) {
-            const struct propagate_tensor *tensor = &op->tensors[i];
-            if (tensor->atom_of[factor] == SPMD_REPLICATED)
+        for (uint32_t i = 0; i < side_count; i++) {
+            if (!holds(n, &sides[i], factor, &atom))
                 continue;
-            holders += !tensor->result;
-            if (tensor->form->at[axis] != tensor->atom_of[factor])
+            holders += !sides[i].result;
+            if (sides[i].form.at[axis] != atom)
                 continue;
-            agree += !tensor->result;
-            in_results += tensor->result;
-            size += tensor->size;
-            place = tensor->form->position[axis];
+            agree += !sides[i].result;
+            in_results += sides[i].result;
+            size += sides[i].size;
+            place = sides[i].form.position[axis];
         }
-        bool contracts = op->factors[factor].kind == NDA_CONTRACTING;
+        bool contracts = n->factors[space->factors + factor].kind == NDA_CONTRACTING;
         if (agree + in_results == 0)
             continue;
         double weight = contracts && agree == holders ? 3 : in_results ? 2 : contracts ? 1 : 0.5;
@@ -346,13 +426,42 @@ static uint8_t factor_for(const struct propagate *p, uint32_t axis, uint8_t *pos
     return chosen;
 }
 
+static struct side side_of(const struct propagate *p, uint32_t form, uint32_t slot, bool result)
+{
+    uint32_t value = p->n->slots[slot].value;
+    struct side side = {.slot = slot, .result = result, .size = 1};
+    to_atoms(p, value, &p->forms[form], &side.form);
+    for (uint32_t i = 0; i < nda_atom_count(p->n, value); i++)
+        side.size *= (double)nda_atoms(p->n, value)[i].size;
+    return side;
+}
+
+/* *out: owned; how many */
+static uint32_t list_sides(const struct propagate *p, uint32_t space, struct side **out)
+{
+    const struct nda *n = p->n;
+    const struct nda_space *at = &n->spaces[space];
+    uint32_t beginning = beginning_of(n, at), count = 0;
+    uint32_t more = beginning == NDA_NONE ? 0 : n->spaces[beginning].slot_count;
+    struct side *sides = mem_alloc((at->slot_count + more + 1) * sizeof *sides);
+    for (uint32_t k = 0; k < at->slot_count; k++)
+        sides[count++] =
+            side_of(p, p->form_of[at->slots + k], at->slots + k, n->slots[at->slots + k].is_result);
+    for (uint32_t k = 1; k < more; k++) /* what the body reads next time is what it returned */
+        sides[count++] =
+            side_of(p, p->form_of[n->spaces[beginning].slots + k], at->slots + at->slot_count - 1, true);
+    *out = sides;
+    return count;
+}
+
 static void split_space(struct propagate *p, uint32_t space, struct plan *out)
 {
     uint8_t factors[MESH_MAX_AXES], positions[MESH_MAX_AXES] = {0};
-    if (!open_space(p, space))
-        return;
+    struct side *sides;
+    uint32_t count = list_sides(p, space, &sides);
     for (uint32_t axis = 0; axis < p->mesh->axis_count; axis++)
-        factors[axis] = factor_for(p, axis, &positions[axis]);
+        factors[axis] = factor_for(p->n, &p->n->spaces[space], sides, count, axis, &positions[axis]);
+    free(sides);
     for (uint8_t position = 0; position < MESH_MAX_AXES; position++)
         for (uint32_t axis = 0; axis < p->mesh->axis_count; axis++)
             if (factors[axis] != NDA_NO_FACTOR && positions[axis] == position)
@@ -376,10 +485,9 @@ void propagate_run(struct propagate *p, const struct plan *boundary, const struc
     const struct nda *n = p->n;
     state(p, boundary, list, on, count);
     for (uint32_t stage = 0; stage < STAGES; stage++)
-        for (int agreed = 1; agreed >= 0; agreed--)
-            do
-                settle(p, stage, agreed == 1);
-            while (agreed == 1 && pull(p, list, on, count));
+        do
+            settle(p, stage);
+        while (pull(p, list, on, count));
     plan_copy(out, plan_context_start(p->context));
     for (uint32_t i = 0; i < n->argument_count; i++)
         take_boundary(p, boundary, n->arguments[i].space, out);
@@ -388,4 +496,9 @@ void propagate_run(struct propagate *p, const struct plan *boundary, const struc
     for (uint32_t space = 0; space < n->space_count; space++)
         if (n->spaces[space].kind != NDA_SPACE_ARGUMENT && n->spaces[space].kind != NDA_SPACE_RESULT)
             split_space(p, space, out);
+}
+
+const struct spmd_form *propagate_forms(const struct propagate *p)
+{
+    return p->forms;
 }

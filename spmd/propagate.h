@@ -2,14 +2,18 @@
  * the factors of our spaces, then each op split as the shardings around it say.
  *
  * It promises a plan that spmd_walk takes: what the user's PartitionSpecs and constraints alone come to, in
- * the same currency as the plan that they were taken from. It is a model: compound factors are our atoms,
- * dimensions that an axis does not divide are never split, sub-axes do not exist, and where XLA's partitioner
- * chooses how to split an op whose operands and results disagree we choose by a rule of our own
- * (docs/forms.md). It never changes program, context or plan.
+ * the same currency as the plan that they were taken from. Shardings propagate over whole dimensions, by
+ * Shardy's
+ * rules (propagate_rule.h), and become factors of ours only at the end, as far as they cut atoms evenly. It
+ * is a
+ * model: sub-axes do not exist, and where XLA's partitioner chooses how to split an op whose operands and
+ * results
+ * disagree we choose by a rule of our own (docs/forms.md). It never changes program, context or plan.
  *
  * The order is Shardy's: ops that pass a sharding through first (those whose operands have one use before
- * the others), then factors that pass through any op, then all but broadcasts forward, then all; at each of
- * these stages what no tensor of the op objects to, then what some tensors can still take. */
+ * the others), then factors that pass through any op, then all but broadcasts forward, then all; of what
+ * meets
+ * in one op the larger tensor's first. */
 #ifndef TOAST_SPMD_PROPAGATE_H
 #define TOAST_SPMD_PROPAGATE_H
 
@@ -33,5 +37,9 @@ void propagate_destroy(struct propagate *p); /* NULL is fine */
  * NULL: all. *out: initialised; becomes what is made of them. */
 void propagate_run(struct propagate *p, const struct plan *boundary, const struct propagate_constraint *list,
                    const bool *on, uint32_t count, struct plan *out);
+
+/* [value]: its form after the last run, before each op is split, over dims: at[axis] is a dim, not an atom.
+ * Borrowed until the next run. */
+const struct spmd_form *propagate_forms(const struct propagate *p);
 
 #endif

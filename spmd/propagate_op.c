@@ -1,5 +1,5 @@
-/* Axes along the factors of one op: merged over its tensors in order, cut where something is in the way,
- * given to the tensors that have less. */
+/* Axes along the factors of one op: read from its tensors' dims, merged over the tensors in order, cut where
+ * something is in the way, given to the tensors that have less, written back to their dims. */
 #include "spmd/propagate_op.h"
 
 #include <stdlib.h>
@@ -15,10 +15,85 @@ struct propagate_axes propagate_axes_on(const struct spmd_form *form, uint8_t at
     return axes;
 }
 
-static struct propagate_axes axes_of(const struct propagate_op *op, const struct propagate_tensor *tensor,
-                                     uint32_t factor)
+/* the next factor of a tensor's dim from this one on; factor_count: none is left */
+static uint32_t factor_from(const struct propagate_op *op, const struct propagate_tensor *tensor, uint8_t dim,
+                            uint32_t from)
 {
-    return propagate_axes_on(tensor->form, tensor->atom_of[factor], op->mesh->axis_count);
+    while (from < op->factor_count && tensor->dim_of[from] != dim)
+        from++;
+    return from;
+}
+
+/* A dim's axes go to its factors, major first: the last takes what comes, the others what divides them. */
+static void open_dim(const struct propagate_op *op, struct propagate_tensor *tensor, uint8_t dim)
+{
+    struct propagate_axes list = propagate_axes_on(tensor->form, dim, op->mesh->axis_count);
+    uint32_t factor = factor_from(op, tensor, dim, 0);
+    int64_t left = factor < op->factor_count ? op->factors[factor].size : 0;
+    for (uint8_t i = 0; i < list.count && factor < op->factor_count;) {
+        int64_t size = op->mesh->axes[list.at[i]].size;
+        uint32_t next = factor_from(op, tensor, dim, factor + 1);
+        if (left == 1 && next < op->factor_count) {
+            factor = next;
+            left = op->factors[factor].size;
+        } else if (next == op->factor_count || left % size == 0) {
+            tensor->axes[factor].at[tensor->axes[factor].count++] = list.at[i++];
+            left = left % size == 0 ? left / size : 1;
+        } else {
+            for (; factor < op->factor_count; factor = factor_from(op, tensor, dim, factor + 1))
+                tensor->stuck |= 1ull << factor;
+        }
+    }
+}
+
+void propagate_op_open(struct propagate_op *op)
+{
+    for (uint32_t i = 0; i < op->tensor_count; i++) {
+        struct propagate_tensor *tensor = &op->tensors[i];
+        uint64_t seen = 0; /* dims */
+        tensor->stuck = 0;
+        for (uint32_t factor = 0; factor < op->factor_count; factor++)
+            tensor->axes[factor].count = 0;
+        for (uint32_t factor = 0; factor < op->factor_count; factor++) {
+            uint8_t dim = tensor->dim_of[factor];
+            if (dim == PROPAGATE_NO_DIM || seen >> dim & 1)
+                continue;
+            seen |= 1ull << dim;
+            open_dim(op, tensor, dim);
+        }
+    }
+}
+
+/* a minor factor's axes are ranges of the dim only where the major ones are cut to one element */
+static void write_dim(const struct propagate_op *op, struct propagate_tensor *tensor, uint8_t dim)
+{
+    struct propagate_axes before = propagate_axes_on(tensor->form, dim, op->mesh->axis_count),
+                          after = {.count = 0};
+    int64_t left = 1;
+    for (uint32_t factor = factor_from(op, tensor, dim, 0); factor < op->factor_count && left == 1;
+         factor = factor_from(op, tensor, dim, factor + 1)) {
+        left = op->factors[factor].size;
+        for (uint8_t i = 0; i < tensor->axes[factor].count; i++) {
+            after.at[after.count++] = tensor->axes[factor].at[i];
+            left /= op->mesh->axes[tensor->axes[factor].at[i]].size;
+        }
+    }
+    if (after.count <= before.count)
+        return;
+    for (uint8_t i = 0; i < after.count; i++) {
+        tensor->form->at[after.at[i]] = dim;
+        tensor->form->position[after.at[i]] = i;
+    }
+    tensor->changed = true;
+}
+
+static void write_back(struct propagate_op *op)
+{
+    for (uint32_t i = 0; i < op->tensor_count; i++)
+        for (uint32_t factor = 0; factor < op->factor_count; factor++)
+            if (op->tensors[i].dim_of[factor] != PROPAGATE_NO_DIM &&
+                factor_from(op, &op->tensors[i], op->tensors[i].dim_of[factor], 0) == factor)
+                write_dim(op, &op->tensors[i], op->tensors[i].dim_of[factor]);
 }
 
 static bool has(const struct propagate_axes *axes, uint8_t axis)
@@ -60,73 +135,50 @@ static struct propagate_axes merged(const struct propagate_op *op, uint32_t fact
     for (int turn = 0; turn < 2 && op->direction[factor]; turn++) {
         for (uint32_t i = 0; i < op->tensor_count; i++) {
             const struct propagate_tensor *tensor = &op->tensors[i];
-            if (tensor->atom_of[factor] == SPMD_REPLICATED ||
-                tensor->result != (results_first == (turn == 0)))
-                continue;
-            struct propagate_axes more = axes_of(op, tensor, factor);
-            merge(&axes, &more, &may_add);
+            if (tensor->dim_of[factor] != PROPAGATE_NO_DIM &&
+                tensor->result == (results_first == (turn == 0)))
+                merge(&axes, &tensor->axes[factor], &may_add);
         }
         may_add &= op->direction[factor] == PROPAGATE_BOTH;
     }
     return axes;
 }
 
-/* axes that another factor of the tensor does not have */
+/* axes that nothing else of the tensor has */
 static void cut_across(const struct propagate_op *op, const struct propagate_tensor *tensor, uint32_t factor,
                        struct propagate_axes *axes)
 {
-    (void)op;
     for (uint8_t i = 0; i < axes->count; i++) {
-        uint8_t at = tensor->form->at[axes->at[i]];
-        if (at != SPMD_REPLICATED && at != tensor->atom_of[factor])
+        bool own = tensor->dim_of[factor] != PROPAGATE_NO_DIM && has(&tensor->axes[factor], axes->at[i]);
+        bool taken = !own && tensor->form->at[axes->at[i]] != SPMD_REPLICATED;
+        for (uint32_t other = 0; other < op->factor_count && !taken; other++)
+            taken = other != factor && has(&tensor->axes[other], axes->at[i]);
+        if (taken)
             axes->count = i;
     }
 }
 
-/* axes that the tensor's factor has, or can be split further by */
+/* axes that the tensor's factor has, or can be split further by; the last factor of a dim need not divide */
 static void cut_within(const struct propagate_op *op, const struct propagate_tensor *tensor, uint32_t factor,
                        struct propagate_axes *axes)
 {
-    struct propagate_axes own = axes_of(op, tensor, factor);
     int64_t left = op->factors[factor].size;
+    bool last = factor_from(op, tensor, tensor->dim_of[factor], factor + 1) == op->factor_count;
     for (uint8_t i = 0; i < axes->count; i++) {
         int64_t size = op->mesh->axes[axes->at[i]].size;
-        if (!has(&own, axes->at[i]) && (tensor->closed || left % size != 0))
+        if (!has(&tensor->axes[factor], axes->at[i]) &&
+            (tensor->closed || tensor->stuck >> factor & 1 || (!last && left % size != 0)))
             axes->count = i;
         else
-            left /= size;
+            left = left % size == 0 ? left / size : 1;
     }
 }
 
-static void give(const struct propagate_op *op, struct propagate_tensor *tensor, uint32_t factor,
-                 const struct propagate_axes *axes)
+static void give(struct propagate_tensor *tensor, uint32_t factor, const struct propagate_axes *axes)
 {
-    struct propagate_axes own = axes_of(op, tensor, factor);
-    if (!strictly_longer(axes, &own))
-        return;
-    for (uint8_t i = own.count; i < axes->count; i++) {
-        tensor->form->at[axes->at[i]] = tensor->atom_of[factor];
-        tensor->form->position[axes->at[i]] = i;
-    }
-    tensor->changed = true;
+    if (strictly_longer(axes, &tensor->axes[factor]))
+        tensor->axes[factor] = *axes;
 }
-
-void propagate_agreed(struct propagate_op *op)
-{
-    for (uint32_t factor = 0; factor < op->factor_count; factor++) {
-        struct propagate_axes axes = merged(op, factor);
-        for (uint32_t i = 0; i < op->tensor_count && axes.count; i++) {
-            cut_across(op, &op->tensors[i], factor, &axes);
-            if (op->tensors[i].atom_of[factor] != SPMD_REPLICATED)
-                cut_within(op, &op->tensors[i], factor, &axes);
-        }
-        for (uint32_t i = 0; i < op->tensor_count && axes.count; i++)
-            if (op->tensors[i].atom_of[factor] != SPMD_REPLICATED)
-                give(op, &op->tensors[i], factor, &axes);
-    }
-}
-
-/* ---- what some tensors can take ---- */
 
 struct rank { /* in which order factors are served */
     double source_size, shards;
@@ -153,10 +205,10 @@ static struct rank rank_of(const struct propagate_op *op, uint32_t factor, const
     for (uint8_t i = 0; op->elementwise && i < axes->count; i++)
         rank.shards = (rank.shards ? rank.shards : 1) * (double)op->mesh->axes[axes->at[i]].size;
     for (uint32_t i = 0; i < op->tensor_count && axes->count; i++) {
-        if (op->tensors[i].atom_of[factor] == SPMD_REPLICATED || op->tensors[i].size <= rank.source_size)
+        const struct propagate_axes *own = &op->tensors[i].axes[factor];
+        if (op->tensors[i].dim_of[factor] == PROPAGATE_NO_DIM || op->tensors[i].size <= rank.source_size)
             continue;
-        struct propagate_axes own = axes_of(op, &op->tensors[i], factor);
-        if (!strictly_longer(axes, &own) && own.count >= axes->count) {
+        if (!strictly_longer(axes, own) && own->count >= axes->count) {
             rank.source_size = op->tensors[i].size;
             rank.source = i;
         }
@@ -168,15 +220,13 @@ static struct rank rank_of(const struct propagate_op *op, uint32_t factor, const
 static void as_the_result(const struct propagate_op *op, uint32_t factor, struct propagate_axes *axes)
 {
     for (uint32_t i = 0; i < op->tensor_count; i++) {
-        if (!op->tensors[i].result || op->tensors[i].atom_of[factor] == SPMD_REPLICATED)
-            continue;
-        struct propagate_axes own = axes_of(op, &op->tensors[i], factor);
-        if (strictly_longer(axes, &own))
-            *axes = own;
+        if (op->tensors[i].result && op->tensors[i].dim_of[factor] != PROPAGATE_NO_DIM &&
+            strictly_longer(axes, &op->tensors[i].axes[factor]))
+            *axes = op->tensors[i].axes[factor];
     }
 }
 
-void propagate_possible(struct propagate_op *op)
+void propagate_op_run(struct propagate_op *op)
 {
     struct propagate_axes axes[NDA_MAX_FACTORS];
     struct rank order[NDA_MAX_FACTORS];
@@ -195,13 +245,14 @@ void propagate_possible(struct propagate_op *op)
             for (uint32_t k = 0; k < op->factor_count && tensor->result == (results == 1); k++) {
                 uint32_t factor = order[k].factor;
                 struct propagate_axes wanted = axes[factor];
-                if (!wanted.count || tensor->atom_of[factor] == SPMD_REPLICATED)
+                if (!wanted.count || tensor->dim_of[factor] == PROPAGATE_NO_DIM)
                     continue;
                 cut_within(op, tensor, factor, &wanted);
                 cut_across(op, tensor, factor, &wanted);
                 if (!tensor->result && op->elementwise)
                     as_the_result(op, factor, &wanted);
-                give(op, tensor, factor, &wanted);
+                give(tensor, factor, &wanted);
             }
         }
+    write_back(op);
 }

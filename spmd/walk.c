@@ -195,6 +195,7 @@ enum error_code spmd_walk(const struct plan_context *context, const struct plan 
     out->nda = n;
     out->mesh = plan_context_mesh(context);
     out->options = options ? *options : spmd_default_options(out->mesh);
+    out->order = 0;
     out->step_count = out->value_count = out->operand_count = out->cell_count = out->replicated_op_count = 0;
     memset(scratch->head, 0xff, n->program->value_count * sizeof *scratch->head);
     scratch->undo.count = scratch->stack.count = scratch->pending.count = scratch->suspects.count = 0;

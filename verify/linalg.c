@@ -1,7 +1,11 @@
 /* fft, cholesky and triangular_solve: batched, by their definitions, in double. An fft is a sum over all
- * pairs of positions. rng ops are refused here: the specification leaves their bits to the
- * implementation, so there is nothing to compare. */
+ * pairs of positions. The bits of rng_bit_generator are the implementation's own: here a hash of the state
+ * and of each
+ * element's place stands for them, the same on both sides of a comparison. rng has no state, and is refused.
+ * */
 #include "verify/value.h"
+
+#include "base/hash.h"
 
 #include <complex.h>
 #include <math.h>
@@ -12,7 +16,7 @@
 #define CMPLX(re, im) ((double complex){(re), (im)})
 #endif
 
-static double complex get(const struct verify_value *value, int64_t i)
+double complex verify_number(const struct verify_value *value, int64_t i)
 {
     switch (verify_store_of((enum ir_element)value->type->element)) {
     case VERIFY_F32: return (double)((const float *)verify_data(value))[i];
@@ -30,7 +34,7 @@ static double complex get(const struct verify_value *value, int64_t i)
     return 0;
 }
 
-static void put(struct verify_value *value, int64_t i, double complex x)
+void verify_set_number(struct verify_value *value, int64_t i, double complex x)
 {
     switch ((int)verify_store_of((enum ir_element)value->type->element)) {
     case VERIFY_F32:
@@ -101,7 +105,7 @@ static enum error_code fft(struct verify_state *state, uint32_t op, struct verif
     for (int64_t b = 0; b < n_in / per_in; b++) {
         int64_t row = real_out ? half : last;
         for (int64_t i = 0; i < per_in; i++)
-            box[i / row * last + i % row] = get(in, b * per_in + i);
+            box[i / row * last + i % row] = verify_number(in, b * per_in + i);
         /* the outer dimensions of a half spectrum first, then its other half by symmetry of each line */
         for (uint32_t d = 0; d < length.count; d++) {
             if (real_out && d + 1 == length.count)
@@ -112,7 +116,7 @@ static enum error_code fft(struct verify_state *state, uint32_t op, struct verif
         }
         row = real_in ? half : last;
         for (int64_t i = 0; i < per_out; i++)
-            put(out, b * per_out + i, box[i / row * last + i % row]);
+            verify_set_number(out, b * per_out + i, box[i / row * last + i % row]);
     }
     free(box);
     free(spare);
@@ -134,15 +138,16 @@ static enum error_code cholesky(struct verify_state *state, uint32_t op, struct 
     for (int64_t base = 0, total = verify_type_count(state, in->type); base < total; base += n * n) {
         for (int64_t i = 0; i < n; i++)
             for (int64_t j = 0; j <= i; j++) {
-                double complex sum = lower ? get(in, base + i * n + j) : conj(get(in, base + j * n + i));
+                double complex sum =
+                    lower ? verify_number(in, base + i * n + j) : conj(verify_number(in, base + j * n + i));
                 for (int64_t k = 0; k < j; k++)
                     sum -= l[i * n + k] * conj(l[j * n + k]);
                 l[i * n + j] = i == j ? (creal(sum) < 0 ? NAN : sqrt(creal(sum))) : sum / l[j * n + j];
             }
         for (int64_t i = 0; i < n; i++)
             for (int64_t j = 0; j < n; j++)
-                put(out, base + i * n + j,
-                    lower ? (j <= i ? l[i * n + j] : 0) : (j >= i ? conj(l[j * n + i]) : 0));
+                verify_set_number(out, base + i * n + j,
+                                  lower ? (j <= i ? l[i * n + j] : 0) : (j >= i ? conj(l[j * n + i]) : 0));
     }
     free(l);
     return ERROR_OK;
@@ -158,8 +163,8 @@ struct solve {
 static double complex coefficient(const struct solve *solve, const struct verify_value *value, int64_t base,
                                   int64_t i, int64_t j)
 {
-    double complex v =
-        solve->transpose == 'N' ? get(value, base + i * solve->n + j) : get(value, base + j * solve->n + i);
+    double complex v = solve->transpose == 'N' ? verify_number(value, base + i * solve->n + j)
+                                               : verify_number(value, base + j * solve->n + i);
     return solve->transpose == 'A' ? conj(v) : v;
 }
 
@@ -211,10 +216,10 @@ static enum error_code triangular_solve(struct verify_state *state, uint32_t op,
         for (int64_t k = 0; k < solve.m; k++) {
             int64_t base = batch * each + k * next;
             for (int64_t i = 0; i < solve.n; i++)
-                y[i] = get(&in[1], base + i * step);
+                y[i] = verify_number(&in[1], base + i * step);
             substitute(&solve, &in[0], batch * solve.n * solve.n, y);
             for (int64_t i = 0; i < solve.n; i++)
-                put(out, base + i * step, y[i]);
+                verify_set_number(out, base + i * step, y[i]);
         }
     free(y);
     return ERROR_OK;
@@ -234,9 +239,42 @@ enum error_code verify_eval_linalg(struct verify_state *state, uint32_t op, stru
     }
 }
 
+/* number i drawn from a state: any function of both will do, as long as it is one */
+static uint64_t drawn(uint64_t state, uint64_t stream, int64_t i)
+{
+    return hash_combine(hash_combine(state, stream), (uint64_t)i);
+}
+
+static void draw(struct verify_state *state, uint64_t from, uint64_t stream, struct verify_value *out)
+{
+    int64_t n = verify_type_count(state, out->type), *numbers;
+    verify_value_alloc(state, out, false);
+    numbers = verify_data(out);
+    for (int64_t i = 0; i < n; i++)
+        numbers[i] = (int64_t)drawn(from, stream, i);
+    verify_round_all((enum ir_element)out->type->element, numbers, n);
+}
+
 enum error_code verify_eval_rng(struct verify_state *state, uint32_t op, struct verify_value *in,
                                 struct verify_value *out, struct error *e)
 {
-    return verify_fail(state, op, ERROR_NOT_AVAILABLE, e,
-                       "random bits are the implementation's own and are not interpreted");
+    if (state->program->ops[op].code != IR_RNG_BIT_GENERATOR)
+        return verify_fail(
+            state, op, ERROR_NOT_AVAILABLE, e,
+            "random numbers without a state are the implementation's own and are not interpreted");
+    if (state->program->ops[op].operand_count != 1 || state->program->ops[op].result_count != 2)
+        return verify_fail(state, op, ERROR_INVALID_MODULE, e, "expected a state, and a state and bits");
+    for (uint32_t i = 0; i < 3; i++) {
+        const struct ir_type *type = i ? out[i - 1].type : in[0].type;
+        if (type->kind != IR_TYPE_TENSOR || verify_store_of((enum ir_element)type->element) != VERIFY_I64)
+            return verify_fail(state, op, ERROR_NOT_AVAILABLE, e, "only integer bits are interpreted");
+    }
+    verify_value_dense(state, &in[0]);
+    const int64_t *words = verify_data(&in[0]);
+    uint64_t from = 0;
+    for (int64_t i = 0; i < verify_type_count(state, in[0].type); i++)
+        from = hash_combine(from, (uint64_t)words[i]);
+    draw(state, from, 0, &out[0]);
+    draw(state, from, 1, &out[1]);
+    return ERROR_OK;
 }

@@ -161,6 +161,12 @@ VERIFY_FAMILY(verify_eval_sort);
 VERIFY_FAMILY(verify_eval_top_k);
 VERIFY_FAMILY(verify_eval_rng);
 VERIFY_FAMILY(verify_eval_linalg);
+/* ---- lapack.c: custom calls named lapack_*_ffi; ERROR_NOT_AVAILABLE names one that is not interpreted */
+VERIFY_FAMILY(verify_eval_lapack);
+
+/* ---- linalg.c: element i of a dense value of real or complex numbers */
+double _Complex verify_number(const struct verify_value *value, int64_t i);
+void verify_set_number(struct verify_value *value, int64_t i, double _Complex x);
 
 /* ---- operations.c: scalar operations of one execution of an op on one device, its regions not counted */
 uint64_t verify_op_operations(const struct ir_program *program, uint32_t op);

@@ -1,9 +1,13 @@
 #!/usr/bin/env python3
-"""usage: prediction.py [--models gpt] [--layers 2,4] [--configurations 10] [--mesh data=8] [--work FOLDER] [--runs 5]
+"""usage: prediction.py [--models gpt] [--layers 2,4] [--configurations 10] [--mesh data=8] [--work FOLDER] [--rounds 5]
 
 CFP's figure 10 on the devices at hand: the time composed of measured segments against the measured time of the whole module, for
-configurations that all layers take alike, spread over the composed times. Prints a row a configuration, then the root mean square error of
-relative times (each over its mean) and Kendall's tau. What was measured stays in FOLDER: run again, it goes on.
+configurations that all layers take alike, spread over the priced times. Prints a row a configuration, then the root mean square error of
+relative times (each over its mean) and Kendall's tau.
+
+Only the programs of these configurations are compiled. In every round each of them and each whole module runs once, in another order, and of all
+rounds the least time counts: what else the host does then lengthens some runs of all, not all runs of some. Least times stay in FOLDER: run
+again, it compiles again and adds rounds. --compile-only says how long that takes.
 
 Needs JAX (scripts/truth-venv), a release build, and as many devices as the mesh; without accelerators it makes CPU devices of this host.
 
@@ -14,6 +18,7 @@ import json
 import math
 import os
 import pathlib
+import random
 import statistics
 import subprocess
 import sys
@@ -30,8 +35,9 @@ def parser_of():
     parser.add_argument("--configurations", type=int, default=10)
     parser.add_argument("--mesh", default="data=8")
     parser.add_argument("--work", type=pathlib.Path, default=ROOT / "build" / "prediction")
-    parser.add_argument("--warm-up", type=int, default=1)
-    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--width", type=int, default=128, help="of the model; four times that in the feed-forward layer")
+    parser.add_argument("--compile-only", action="store_true")
     return parser
 
 
@@ -44,8 +50,8 @@ def composed(row, times):
 
 
 def spread(rows, count):
-    """rows at equal distances in the order of composed times, the first and the last among them"""
-    rows = sorted(rows, key=lambda row: row["composed_us"])
+    """rows at equal distances in the order of priced times, the first and the last among them"""
+    rows = sorted(rows, key=lambda row: row["price_us"])
     if count >= len(rows):
         return rows
     return [rows[round(i * (len(rows) - 1) / (count - 1))] for i in range(count)]
@@ -63,48 +69,80 @@ def rmse(pairs):
     return math.sqrt(statistics.mean((a / means[0] - b / means[1]) ** 2 for a, b in pairs))
 
 
-def measured_whole(text, devices, options):
+class Timed:
+    """least times by key, kept in a file"""
+
+    def __init__(self, path):
+        self.path = path
+        self.least_us = json.loads(path.read_text()) if path.exists() else {}
+
+    def rounds(self, programs, count, inputs):
+        from toast_profile import running
+        order = list(programs)
+        for _ in range(count):
+            random.shuffle(order)
+            for key in order:
+                us = running.run(programs[key], inputs.of(programs[key])) * 1e6
+                self.least_us[key] = min(us, self.least_us.get(key, math.inf))
+            self.path.write_text(json.dumps(self.least_us))
+
+
+def texts_of(archive, rows, folder):
+    """the programs of these configurations and what a pair's are compared with, their whole modules, and an empty program"""
     from toast_profile import running
-    compiled = running.Compiled(text, devices)
-    arrays = running.Inputs(devices).of(compiled)
-    for _ in range(options.warm_up):
-        running.run(compiled, arrays)
-    return statistics.median(running.run(compiled, arrays) for _ in range(options.runs)) * 1e6
+    wanted = {digest for row in rows for digest, _ in row["programs"]}
+    pairs = {program.segment for program in archive.programs if program.is_pair and program.digest in wanted}
+    texts = {program.digest: archive.text(program) for program in archive.programs
+             if program.digest in wanted or program.is_pair and not program.collectives and program.segment in pairs}
+    texts |= {f"whole {row['configuration']}": (folder / "whole" / f"{row['configuration']}.mlir").read_text() for row in rows}
+    return texts | {"empty": running.empty(archive.devices)}
+
+
+def prepared(model, layers, options):
+    """-> segments.tar, the configurations that are compared, folder"""
+    import generate_segments
+    import toast_profile.archive
+    module, folder = options.work / f"{model}_{layers}.mlir", options.work / f"{model}_{layers}"
+    for name, size in (("WIDTH", options.width), ("HIDDEN", 4 * options.width)):
+        setattr(generate_segments, name, size)
+    if not module.exists():
+        module.write_text(generate_segments.lower(model, layers))
+    subprocess.run([BIN / "toast", "plan", module, "--mesh", options.mesh, "--device", "a100-40", "--planner", "baselines", "--outputs",
+                    "segments", "--quiet", "-o", folder], check=True, stdout=subprocess.DEVNULL)
+    rows = spread(lines_of(BIN / "bench_segments", module, "--mesh", options.mesh), options.configurations)
+    subprocess.run([BIN / "bench_segments", module, "--mesh", options.mesh, "--write", folder / "whole", "--only",
+                    ",".join(str(row["configuration"]) for row in rows)], check=True, stdout=subprocess.DEVNULL)
+    return toast_profile.archive.Archive(folder / "segments.tar"), rows, folder
+
+
+def report(name, rows, archive, least_us):
+    from toast_profile import session
+    log = {digest: {"raw_us": us} for digest, us in least_us.items() if " " not in digest and digest != "empty"}
+    times = session.take_off(archive, log, least_us["empty"])
+    print(f"\n{name}\n{'strategies of a layer':48} {'composed ms':>12} {'measured ms':>12} {'price ms':>9}")
+    pairs, prices = [], []
+    for row in rows:
+        whole = least_us[f"whole {row['configuration']}"] - least_us["empty"]
+        pairs.append((composed(row, times), whole))
+        prices.append((row["price_us"], whole))
+        print(f"{', '.join(row['strategies']):48} {pairs[-1][0] / 1e3:12.3f} {whole / 1e3:12.3f} {row['price_us'] / 1e3:9.3f}", flush=True)
+    print(f"composed: RMSE of relative time {rmse(pairs):.4f}, tau {tau(pairs):.3f}; price on a100-40: tau {tau(prices):.3f}")
 
 
 def one_model(model, layers, options, devices):
-    import generate_segments
-
-    import toast_profile
-    name = f"{model}_{layers}"
-    module, folder = options.work / f"{name}.mlir", options.work / name
-    module.write_text(generate_segments.lower(model, layers))
-    subprocess.run([BIN / "toast", "plan", module, "--mesh", options.mesh, "--device", "a100-40", "--planner", "baselines", "--outputs",
-                    "segments", "--quiet", "-o", folder], check=True, stdout=subprocess.DEVNULL)
-    log = str(options.work / f"{model}.log")
-    profile = toast_profile.profile(folder / "segments.tar", str(folder / "profile.json"),
-                                    toast_profile.Options(options.warm_up, options.runs, log=log),
-                                    lambda text: print(text, file=sys.stderr, flush=True))
-    times = {row["configuration"]: row["time_us"] for segment in profile["segments"] for row in segment["configurations"]}
-    rows = lines_of(BIN / "bench_segments", module, "--mesh", options.mesh)
-    for row in rows:
-        row["composed_us"] = composed(row, times)
-    chosen = spread(rows, options.configurations)
-    subprocess.run([BIN / "bench_segments", module, "--mesh", options.mesh, "--write", folder / "whole", "--only",
-                    ",".join(str(row["configuration"]) for row in chosen)], check=True, stdout=subprocess.DEVNULL)
-    done_path = folder / "whole.json"
-    done = json.loads(done_path.read_text()) if done_path.exists() else {}
-    print(f"\n{name}, {options.mesh}\n{'strategies of a layer':48} {'composed ms':>12} {'measured ms':>12} {'price ms':>9}")
-    for row in chosen:
-        key = str(row["configuration"])
-        if key not in done:
-            done[key] = measured_whole((folder / "whole" / f"{key}.mlir").read_text(), devices, options)
-            done_path.write_text(json.dumps(done))
-        print(f"{', '.join(row['strategies']):48} {row['composed_us'] / 1e3:12.3f} {done[key] / 1e3:12.3f} {row['price_us'] / 1e3:9.3f}",
-              flush=True)
-    pairs = [(row["composed_us"], done[str(row["configuration"])]) for row in chosen]
-    prices = [(row["price_us"], done[str(row["configuration"])]) for row in chosen]
-    print(f"composed: RMSE of relative time {rmse(pairs):.4f}, tau {tau(pairs):.3f}; price on a100-40: tau {tau(prices):.3f}")
+    from toast_profile import running
+    archive, rows, folder = prepared(model, layers, options)
+    texts = texts_of(archive, rows, folder)
+    programs, seconds = {}, 0.0
+    for number, (key, text) in enumerate(texts.items()):
+        programs[key] = running.Compiled(text, devices)
+        seconds += programs[key].seconds
+        print(f"{number + 1}/{len(texts)} compiled, {seconds:.0f} s", file=sys.stderr, flush=True)
+    if options.compile_only:
+        return
+    timed = Timed(folder / "least.json")
+    timed.rounds(programs, 1 + options.rounds, running.Inputs(devices))
+    report(f"{model}_{layers}, {options.mesh}", rows, archive, timed.least_us)
 
 
 def main():

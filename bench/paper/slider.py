@@ -32,7 +32,7 @@ def plan(options, limit):
         report = json.loads((pathlib.Path(scratch) / "report.json").read_text())
     unsharded = next(row for row in report["baselines"] if row["name"] == "replicated")
     return {"limit_bytes": limit, "step_ps": report["summary"]["step_ps"], "peak_bytes": report["summary"]["peak_bytes"],
-            "fits": done.returncode == 0, "decisions": [d["decision"] for d in report["decisions"]],
+            "fits": done.returncode == 0, "decisions": [d["decision"] for d in report["decisions"]] or [f"of {report['summary']['found_by']}"],
             "unsharded": [unsharded["step_ps"], unsharded["peak_bytes"]]}
 
 

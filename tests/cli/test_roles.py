@@ -2,7 +2,7 @@
 # label: unit
 # timeout: 200
 """Roles by vote: names are heard where nothing is donated, the request decides, plan.json says who did and is read without names;
---annotations, --combine-bytes and rules of custom calls reach the plan."""
+--annotations, --combine-bytes, rules of custom calls and trip counts reach the plan or are refused."""
 import json
 import os
 import pathlib
@@ -33,6 +33,23 @@ func.func @main(%x: tensor<64x256xf32> loc("x")) -> tensor<64x256xf32> {
   %b = stablehlo.custom_call @mine(%a) : (tensor<64x256xf32>) -> tensor<64x256xf32>
   %c = stablehlo.tanh %b : tensor<64x256xf32>
   return %c : tensor<64x256xf32>
+}
+"""
+
+LOOP = """
+func.func @main(%x: tensor<8xf32>, %n: tensor<i32>) -> tensor<8xf32> {
+  %c = stablehlo.constant dense<0> : tensor<i32>
+  %0:3 = stablehlo.while(%a = %x, %i = %c, %m = %n) : tensor<8xf32>, tensor<i32>, tensor<i32>
+  cond {
+    %p = stablehlo.compare LT, %i, %m : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  } do {
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %j = stablehlo.add %i, %one : tensor<i32>
+    %b = stablehlo.add %a, %a : tensor<8xf32>
+    stablehlo.return %b, %j, %m : tensor<8xf32>, tensor<i32>, tensor<i32>
+  }
+  return %0#0 : tensor<8xf32>
 }
 """
 
@@ -96,5 +113,16 @@ with tempfile.TemporaryDirectory() as scratch:
     request.write_text(json.dumps({"rules": {"mine": "rows"}}))
     said, _ = plan(f"{scratch}/wrong", call, *batch, "--request", str(request), status=(2,))
     check("/rules/mine" in str(said), f"a rule that is none: {said}")
+
+    # a count of iterations that would have no effect is refused by the loop's name
+    endless, counted = pathlib.Path(scratch) / "endless.mlir", pathlib.Path(scratch) / "counted.mlir"
+    endless.write_text(LOOP)
+    counted.write_text(LOOP.replace("%p = stablehlo.compare LT, %i, %m", "%five = stablehlo.constant dense<5> : tensor<i32>\n"
+                                    "    %p = stablehlo.compare LT, %i, %five"))
+    for loop, where, count, says in ((endless, "while@4", 3, None), (endless, "while@99", 3, "no loop at 'while@99'"),
+                                     (counted, "while@4", 5, None), (counted, "while@4", 3, "runs 5 times")):
+        request.write_text(json.dumps({"trip_counts": {where: count}}))
+        said, report = plan(f"{scratch}/loop", loop, "--request", str(request), status=(2,) if says else (0, 3))
+        check(says in str(said) and "/trip_counts/" + where in str(said) if says else report is not None, f"{where} {count}: {said}")
 print("failures:", len(failures))
 sys.exit(1 if failures else 0)

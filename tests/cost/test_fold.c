@@ -19,7 +19,8 @@ static const struct sample {
     double mean, share; /* of the errors of step time; of plans of which peak and step are within 0.5 % */
 } samples[] = {
     {"/tests/models/t2b.mlir.gz", "data=8,model=8", "tpu-v5p", 18, 60, 0.0005, 0.95},
-    {"/tests/models/gpt.mlir.gz", "data=8,model=8", "tpu-v5p", 32, 40, 0.0005, 0.95},
+    /* libtpu's two orders may be so near each other that the fold's peak is of the other one: 3 of 40 */
+    {"/tests/models/gpt.mlir.gz", "data=8,model=8", "tpu-v5p", 32, 40, 0.0005, 0.9},
     {"/tests/models/gpt_torch.mlir.gz", "data=4,model=4", "tpu-v5p", 8, 200, 0.002, 0.9},
     /* weights' gradients behind the rest: which stream is ahead then depends on how many layers there were */
     {"/tests/models/t2b.mlir.gz", "data=8,model=8", "a100-40", 18, 60, 0.0005, 0.95},

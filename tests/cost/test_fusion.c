@@ -15,7 +15,7 @@ struct moved {
     int64_t temporary, bytes;
 };
 
-static void make_plain(struct cost_machine *machine, struct cost_backend *backend, uint16_t rules)
+static void make_plain(struct cost_machine *machine, struct cost_backend *backend, uint32_t rules)
 {
     *backend = *cost_backend(COST_XLA_CPU);
     backend->fusion = rules;
@@ -27,7 +27,7 @@ static void make_plain(struct cost_machine *machine, struct cost_backend *backen
     machine->device.launch_ps = 0;
 }
 
-static struct moved measure_on(const char *device, const char *text, uint16_t rules)
+static struct moved measure_on(const char *device, const char *text, uint32_t rules)
 {
     struct subject subject;
     struct cost_backend backend;
@@ -45,7 +45,7 @@ static struct moved measure_on(const char *device, const char *text, uint16_t ru
     return moved;
 }
 
-static void expect(const char *text, uint16_t rules, int64_t temporary, int64_t bytes)
+static void expect(const char *text, uint32_t rules, int64_t temporary, int64_t bytes)
 {
     struct moved moved = measure_on("h100", text, rules);
     assert_int_equal(moved.temporary, temporary);
@@ -197,16 +197,17 @@ static void bf16_is_kept_wide_without_its_arithmetic(void **state)
     assert_int_equal(wide.temporary, 2 * N);
 }
 
-/* a product of many matrices of the program's first argument */
-static uint32_t batched_product(struct toy *toy, int64_t floats)
+/* a product of many matrices, of a value with itself */
+static uint32_t batched_product(struct toy *toy, int64_t floats, uint32_t value)
 {
-    uint32_t type = ir_build_tensor_type(toy->builder, IR_F32, 1, &floats), reads[2] = {0};
+    uint32_t type = ir_build_tensor_type(toy->builder, IR_F32, 1, &floats), zeros[2] = {0};
+    uint32_t reads[2] = {value, value};
     struct ir_attr attr = ir_build_named(
         toy->builder, "dot_dimension_numbers",
         ir_build_text(toy->builder,
                       "#stablehlo.dot<lhs_batching_dimensions = [0], rhs_batching_dimensions = [0]>"));
     uint32_t op = ir_build_op(toy->builder, &(struct ir_op_spec){.name = "stablehlo.dot_general",
-                                                                 .operands = reads,
+                                                                 .operands = zeros,
                                                                  .operand_count = 2,
                                                                  .result_types = &type,
                                                                  .result_count = 1,
@@ -215,38 +216,55 @@ static uint32_t batched_product(struct toy *toy, int64_t floats)
     return toy_step(toy, SPMD_OP, op, reads, 2, 1, floats);
 }
 
-/* The gradient of stacked weights is reduced and read transposed: the moment is in the other order from the
- * start. A single matrix' is not. Beside that a share of the temporaries lies idle in the heap. */
+enum { WIDE = 9 * MIB, NARROW = 1024 }; /* elements */
+
+/* Something four times as large as the moment, of which a product is made that is reduced, with others or
+ * alone, and that the moment's update reads transposed. */
+static void turned_toy(struct toy *toy, const struct cost_backend *backend, bool product, bool together)
+{
+    toy_begin(toy, 2, (int64_t[]){NARROW, WIDE}, (int[]){-1, 0});
+    uint32_t large = TOY_OP(toy, "sort", 4 * WIDE, 0), small = TOY_OP(toy, "sort", NARROW, large);
+    uint32_t dot = product ? batched_product(toy, WIDE, small) : TOY_OP(toy, "sort", WIDE, small);
+    uint32_t sum = toy_step(toy, SPMD_ALL_REDUCE, 0, &dot, 1, 1, WIDE);
+    toy->local.steps[3].axis_count = 1;
+    toy->local.steps[3].combined = together;
+    uint32_t turned = TOY_OP(toy, "transpose", WIDE, sum);
+    uint32_t moment = TOY_OP(toy, "add", WIDE, turned, 1);
+    TOY_END(toy, moment);
+    toy->machine.backend = backend;
+}
+
+/* For libtpu a product's gradient that is reduced in one array with others comes turned, and the moment is
+ * copied into its order: by memory before the first kernel that takes more than the copy, in other orders for
+ * the update. The order is chosen without the copies. What is reduced alone, or is no product, is not turned.
+ * Beside that a share of the temporaries lies idle. */
 static void turned_arguments_are_copied(void **state)
 {
-    const int64_t floats = 9 * MIB;
-    struct cost_backend backend = *cost_backend(COST_XLA_TPU);
-    for (int stacked = 0; stacked < 2; stacked++)
-        for (int waste = 0; waste < 2; waste++) {
-            struct toy toy;
-            toy_begin(&toy, 2, (int64_t[]){floats, floats}, (int[]){-1, 0});
-            uint32_t dot = stacked ? batched_product(&toy, floats) : TOY_OP(&toy, "sort", floats, 0);
-            uint32_t sum = toy_step(&toy, SPMD_ALL_REDUCE, 0, &dot, 1, 1, floats);
-            toy.local.steps[1].axis_count = 1;
-            uint32_t turned = TOY_OP(&toy, "transpose", floats, sum);
-            uint32_t moment = TOY_OP(&toy, "add", floats, turned, 1);
-            TOY_END(&toy, moment);
-            backend.heap_waste_permille = waste ? 50 : 0;
-            toy.machine.backend = &backend;
-            struct price price = toy_price(&toy);
-            /* two arguments, the gradient before and after it is reduced; the copy */
-            int64_t temporaries = 4 * floats * (2 + stacked);
-            assert_int_equal(price.peak_bytes,
-                             4 * floats * 2 + temporaries + (waste ? temporaries / 1000 * 50 : 0));
-            uint32_t count;
-            struct price_live *live = price_live_at(&toy.local, &toy.machine, price.peak_step, &count);
-            int64_t alive = 0;
-            for (uint32_t i = 0; i < count; i++)
-                alive += live[i].bytes;
-            assert_int_equal(alive, 4 * floats * 2 + temporaries);
-            free(live);
-            toy_release(&toy);
-        }
+    for (int i = 0; i < 8; i++) {
+        bool turned = (i & 3) == 3, waste = i & 4;
+        struct cost_backend backend = *cost_backend(COST_XLA_TPU);
+        backend.heap_waste_permille = waste ? 50 : 0;
+        struct toy toy;
+        turned_toy(&toy, &backend, i & 1, i & 2);
+        struct price price = toy_price(&toy);
+        /* two arguments; the large value beside the small one, and the copy */
+        int64_t boundary = 4 * (WIDE + NARROW), temporaries = 4 * INT64_C(4) * WIDE + 4 * NARROW,
+                copied = temporaries + (turned ? 4 * WIDE : 0);
+        assert_int_equal(price.depth_first_peak_bytes,
+                         boundary + temporaries + (waste ? temporaries / 1000 * 50 : 0));
+        assert_int_equal(price.peak_bytes, boundary + copied + (waste ? copied / 1000 * 50 : 0));
+        assert_int_equal(price.memory_peak_bytes, price.peak_bytes);
+        assert_int_equal(price.peak_order, COST_ORDER_MEMORY);
+        assert_true(price_reorder_to_peak(&toy.local, &toy.machine, &price));
+        uint32_t count;
+        struct price_live *live = price_live_at(&toy.local, &toy.machine, price.peak_step, &count);
+        int64_t alive = 0;
+        for (uint32_t k = 0; k < count; k++)
+            alive += live[k].bytes;
+        assert_int_equal(alive, boundary + copied);
+        free(live);
+        toy_release(&toy);
+    }
 }
 
 /* a sum that a product reads: computed in its kernel, or stored for it */
@@ -262,10 +280,52 @@ static void products_take_their_operands_in(void **state)
     assert_int_equal(measure_on("h100", text, COST_FUSE_BYTES | COST_FUSE_PRODUCTS).temporary, 0);
 }
 
+/* What two large arrays and a statistic of their rows make is stored for its two products, beside the arrays;
+ * without the statistic, or without the rule, it is not. */
+static void gradients_of_rows_are_stored(void **state)
+{
+#define SQUARE "tensor<1024x1024xf32>"
+    static const char head[] =
+        "func.func @main(%a: " SQUARE ", %b: " SQUARE ", %r: tensor<1024xf32>) -> (" SQUARE ", " SQUARE
+        ") {\n"
+        "    %s = stablehlo.broadcast_in_dim %r, dims = [0] : (tensor<1024xf32>) -> " SQUARE "\n";
+    static const char tail[] =
+        "    %0 = stablehlo.dot_general %d, %a, contracting_dims = [1] x [0] : (" SQUARE ", " SQUARE
+        ") -> " SQUARE "\n"
+        "    %1 = stablehlo.dot_general %d, %b, contracting_dims = [0] x [0] : (" SQUARE ", " SQUARE
+        ") -> " SQUARE "\n    return %0, %1 : " SQUARE ", " SQUARE "\n}\n";
+    static const char of_rows[] = "    %c = stablehlo.subtract %b, %s : " SQUARE "\n";
+    static const char plain[] = "    %c = stablehlo.subtract %b, %a : " SQUARE "\n";
+    static const char product[] = "    %d = stablehlo.multiply %a, %c : " SQUARE "\n";
+    for (int rows = 0; rows < 2; rows++) {
+        char *text = mem_printf("%s%s%s%s", head, rows ? of_rows : plain, product, tail);
+        assert_int_equal(measure_on("h100", text, COST_FUSE_BYTES | COST_FUSE_PRODUCTS).temporary,
+                         rows ? 4 * MIB : 0);
+        free(text);
+    }
+#undef SQUARE
+}
+
+/* arrays that are joined and read by a product: elementwise, or in memory */
+static void joined_arrays_fuse(void **state)
+{
+    static const char text[] =
+        "func.func @main(%a: tensor<1024x512xf32>, %b: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {\n"
+        "    %c = stablehlo.concatenate %a, %a, dim = 1 : (tensor<1024x512xf32>, tensor<1024x512xf32>) -> "
+        "tensor<1024x1024xf32>\n"
+        "    %n = stablehlo.negate %c : tensor<1024x1024xf32>\n"
+        "    %d = stablehlo.dot_general %n, %b, contracting_dims = [1] x [0] : "
+        "(tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xf32>\n"
+        "    return %d : tensor<1024x1024xf32>\n}\n";
+    uint32_t rules = COST_FUSE_BYTES | COST_FUSE_PRODUCTS;
+    assert_int_equal(measure_on("h100", text, rules).temporary, 4 * MIB);
+    assert_int_equal(measure_on("h100", text, rules | COST_FUSE_JOINS).temporary, 0);
+}
+
 /* rows of a converted table, once more: SparseCore reads memory, so the copy exists while it runs */
 static void gathers_beside_products_have_a_copy(void **state)
 {
-    uint16_t rules = COST_FUSE_BYTES | COST_FUSE_GATHER | COST_FUSE_PRODUCTS;
+    uint32_t rules = COST_FUSE_BYTES | COST_FUSE_GATHER | COST_FUSE_PRODUCTS;
     assert_int_equal(measure_on("h100", gathered_rows, rules).temporary, 8 * MIB);
 }
 
@@ -289,23 +349,33 @@ static void scatters_of_elements_compare(void **state)
     assert_true(measure_on("h100", text, COST_FUSE_BYTES).temporary >= 4 * MIB);
 }
 
-/* exponentials of masked scores that two kernels use: stored in float32, not computed again from bf16 */
+/* exponentials of masked scores that two kernels use: stored in float32, not computed again from bf16, unless
+ * a transpose stands between their product and them */
 static void scores_are_stored_as_exponentials(void **state)
 {
 #define WIDE "tensor<4x512x512xf32>"
-    static const char text[] =
-        "func.func @main(%s: tensor<4x512x512xbf16>, %m: tensor<4x512x512xi1>, %w: " WIDE ") -> "
-        "(" WIDE ", " WIDE ") {\n"
-        "    %f = stablehlo.convert %s : (tensor<4x512x512xbf16>) -> " WIDE "\n"
-        "    %c = stablehlo.select %m, %f, %w : tensor<4x512x512xi1>, " WIDE "\n"
-        "    %d = stablehlo.subtract %c, %w : " WIDE "\n"
-        "    %e = stablehlo.exponential %d : " WIDE "\n"
-        "    %0 = stablehlo.sine %e : " WIDE "\n"
-        "    %1 = stablehlo.negate %e : " WIDE "\n"
-        "    return %0, %1 : " WIDE ", " WIDE "\n}\n";
+#define SCORES "tensor<4x512x512xbf16>"
+    static const char head[] =
+        "func.func @main(%s: " SCORES ", %m: tensor<4x512x512xi1>, %w: " WIDE ") -> (" WIDE ", " WIDE ") {\n";
+    static const char plain[] = "    %t = stablehlo.negate %s : " SCORES "\n";
+    static const char turned[] =
+        "    %t = stablehlo.transpose %s, dims = [0, 2, 1] : (" SCORES ") -> " SCORES "\n";
+    static const char tail[] = "    %f = stablehlo.convert %t : (" SCORES ") -> " WIDE "\n"
+                               "    %c = stablehlo.select %m, %f, %w : tensor<4x512x512xi1>, " WIDE "\n"
+                               "    %d = stablehlo.subtract %c, %w : " WIDE "\n"
+                               "    %e = stablehlo.exponential %d : " WIDE "\n"
+                               "    %0 = stablehlo.sine %e : " WIDE "\n"
+                               "    %1 = stablehlo.negate %e : " WIDE "\n"
+                               "    return %0, %1 : " WIDE ", " WIDE "\n}\n";
 #undef WIDE
-    assert_int_equal(measure_on("h100", text, COST_FUSE_BYTES).temporary, 0);
-    assert_int_equal(measure_on("h100", text, COST_FUSE_BYTES | COST_FUSE_SCORES).temporary, 4 * MIB);
+#undef SCORES
+    for (int turns = 0; turns < 2; turns++) {
+        char *text = mem_printf("%s%s%s", head, turns ? turned : plain, tail);
+        assert_int_equal(measure_on("h100", text, COST_FUSE_BYTES).temporary, 0);
+        assert_int_equal(measure_on("h100", text, COST_FUSE_BYTES | COST_FUSE_SCORES).temporary,
+                         turns ? 0 : 4 * MIB);
+        free(text);
+    }
 }
 
 /* arithmetic that takes longer than the bytes: a sine 60 of them an element, a sum an eighth */
@@ -391,7 +461,7 @@ static void shard_second_dim(struct subject *subject, struct plan *plan)
 }
 
 /* baseline: an expert's name; NULL: shard_second_dim */
-static int64_t peak_of_plan(const char *text, const char *baseline, uint16_t rules)
+static int64_t peak_of_plan(const char *text, const char *baseline, uint32_t rules)
 {
     struct subject subject;
     struct plan plan = {0};
@@ -459,7 +529,7 @@ static void rows_are_stored_before_gathered_gains(void **state)
         "    return %loss, %11 : tensor<f32>, tensor<1024xf32>\n}\n";
 #undef SHORT
 #undef ROWS
-    uint16_t rules = COST_FUSE_BYTES | COST_FUSE_NORMS;
+    uint32_t rules = COST_FUSE_BYTES | COST_FUSE_NORMS;
     int64_t rows = 32 * 1024 * 4, statistics = 2 * 32 * 4; /* on one of two devices */
     assert_int_equal(peak_of_plan(text, "fsdp:x", rules) - peak_of_plan(text, "fsdp:x", COST_FUSE_BYTES),
                      rows - statistics); /* which need not wait any more */
@@ -530,6 +600,8 @@ int main(void)
         cmocka_unit_test(bf16_is_kept_wide_without_its_arithmetic),
         cmocka_unit_test(turned_arguments_are_copied),
         cmocka_unit_test(products_take_their_operands_in),
+        cmocka_unit_test(gradients_of_rows_are_stored),
+        cmocka_unit_test(joined_arrays_fuse),
         cmocka_unit_test(gathers_beside_products_have_a_copy),
         cmocka_unit_test(scatters_of_elements_compare),
         cmocka_unit_test(scores_are_stored_as_exponentials),

@@ -217,6 +217,22 @@ static void results_lend_nothing_once_begun(void **state)
     }
 }
 
+/* The same for a compiler that tries orders and takes the one of the least peak: by memory what takes least
+ * runs first (1 + 1 + 2 + 16 + 2 and 1 + 1 + 2 + 16 KB). */
+static void check_least(struct toy *toy, bool depth_first)
+{
+    struct cost_backend backend = *toy->machine.backend;
+    backend.least_order = true;
+    toy->machine.backend = &backend;
+    toy->machine.order = COST_ORDER_EITHER;
+    struct price price = toy_price(toy);
+    assert_int_equal(price.memory_peak_bytes, (depth_first ? 1 + 1 + 2 + 16 : 1 + 1 + 2 + 16 + 2) * KB);
+    assert_int_equal(price.peak_order, depth_first ? COST_ORDER_MEMORY : COST_ORDER_DEPTH_FIRST);
+    assert_int_equal(price.peak_bytes, depth_first ? price.memory_peak_bytes : price.depth_first_peak_bytes);
+    assert_true(price_reorder_to_peak(&toy->local, &toy->machine, &price));
+    check_timeline(toy, &price);
+}
+
 /* Two chains that end in one op. Depth first the larger cone comes first, whole. Interleaved as written,
  * that saves memory: the first values of both chains are never alive at once. Where the larger cone leaves
  * the larger value it costs memory. */
@@ -250,6 +266,7 @@ static void the_larger_order_counts(void **state)
         struct price one = toy_price(&toy);
         assert_int_equal(one.peak_bytes, price.peak_bytes);
         assert_int_equal(one.depth_first_peak_bytes, 0);
+        check_least(&toy, depth_first);
         toy_release(&toy);
     }
 }
@@ -341,6 +358,14 @@ static void collectives_run_beside_computation(void **state)
     assert_int_equal(trace[1].start_ps, times[0]); /* behind the first */
     assert_int_equal(trace[2].start_ps, 0);
     assert_int_equal(trace[3].start_ps, until);
+    /* kinds that block computation all the same (TPUs) */
+    struct cost_backend backend = *toy.machine.backend;
+    toy.machine.backend = &backend;
+    backend.blocking = 1 << SPMD_ALL_GATHER;
+    assert_int_equal(toy_price(&toy).step_ps, price.step_ps);
+    backend.blocking |= 1 << SPMD_ALL_REDUCE;
+    assert_int_equal(toy_price(&toy).step_ps, both + times[2] + times[3]);
+    assert_int_equal(toy_price(&toy).exposed_ps, both);
     free(trace);
     free(times);
     toy_release(&toy);

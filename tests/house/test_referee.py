@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 import types
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -65,6 +66,24 @@ allocation 4: size 8192, page 0, preallocated-temp:
 allocation 5: size 256, page 0, thread-local:
 """
     assert libtpu.assignment(text) == {"arguments": 4608, "outputs": 5120, "alias": 4096, "temporaries": 8192}
+
+
+def test_libtpu_is_ended():
+    """a compile is ended when the module is there too, which may come after the assignment, and not before"""
+    program = """if True:
+        import pathlib, sys, time
+        folder = pathlib.Path(sys.argv[1]) / "dump"
+        folder.mkdir()
+        write = lambda name, text: (folder / ("module_0000.m." + name)).write_text(text)
+        write("after_optimizations-buffer-assignment.txt", "BufferAssignment:")
+        write("after_optimizations-memory-usage-report.txt", "report")
+        time.sleep(2)
+        write("after_optimizations.txt", "HloModule m")
+        time.sleep(300)"""
+    with tempfile.TemporaryDirectory() as folder:
+        start = time.monotonic()
+        assert libtpu.run([sys.executable, "-c", program, folder], None, subprocess.DEVNULL, pathlib.Path(folder))
+        assert libtpu.module(pathlib.Path(folder)) == "HloModule m" and time.monotonic() - start < 200
 
 
 def row(name, ours, theirs, peak=1.0, fits=True):
@@ -136,6 +155,6 @@ def test_programs_answer():
     assert lacking.returncode == 2 and "--module" in lacking.stderr, lacking
 
 
-for check in (test_schedule, test_module, test_libtpu, test_shapes_and_groups, test_compare, test_log, test_devices, test_programs_answer):
+for check in (test_schedule, test_module, test_libtpu, test_libtpu_is_ended, test_shapes_and_groups, test_compare, test_log, test_devices, test_programs_answer):
     check()
     print(check.__name__)

@@ -10,8 +10,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const words[] = {
-    "", "batch", "fsdp", "zero1", "megatron", "sequence", "megatron+sequence", "edge", "expert"};
+/* what an axis does: a strategy, or one and then another */
+static const char *const words[][2] = {{"", ""},
+                                       {"batch", ""},
+                                       {"fsdp", ""},
+                                       {"fsdp-large", ""},
+                                       {"zero1", ""},
+                                       {"megatron", ""},
+                                       {"sequence", ""},
+                                       {"megatron", "sequence"},
+                                       {"sequence", "batch"},
+                                       {"batch", "megatron"},
+                                       {"edge", ""},
+                                       {"edge", "batch"},
+                                       {"expert", ""}};
 enum { WORDS = sizeof words / sizeof *words, AXES = 3 };
 
 struct trial {
@@ -23,21 +35,13 @@ struct trial {
     uint32_t tried;
 };
 
-/* a strategy on one axis, as baselines are written */
-static void add_word(char *name, size_t room, uint32_t word, const char *side, bool regather,
-                     const char *axis)
+/* as baselines are written */
+static void add_word(char *name, size_t room, const char *word, const char *side, const char *axis)
 {
     size_t size = strlen(name);
-    if (!*words[word])
-        return;
-    if (word == 6)
-        snprintf(name + size, room - size, "%smegatron:%s+sequence%s:%s", size ? "+" : "", axis, side, axis);
-    else
-        snprintf(name + size, room - size, "%s%s%s:%s", size ? "+" : "", words[word], word == 5 ? side : "",
-                 axis);
-    size = strlen(name);
-    if (regather)
-        snprintf(name + size, room - size, "+regather:%s", axis);
+    if (*word)
+        snprintf(name + size, room - size, "%s%s%s:%s", size ? "+" : "", word,
+                 strcmp(word, "sequence") == 0 ? side : "", axis);
 }
 
 static void try_name(struct trial *trial, const char *name)
@@ -77,8 +81,11 @@ static void try_all(struct trial *trial)
         uint32_t rest = k;
         for (uint32_t axis = 0; axis < mesh->axis_count; axis++, rest /= kinds) {
             uint32_t kind = rest % kinds;
-            add_word(name, sizeof name, kind % WORDS, kind / WORDS % 2 ? other : "", kind / WORDS / 2,
-                     mesh->axes[axis].name);
+            for (uint32_t i = 0; i < 2; i++)
+                add_word(name, sizeof name, words[kind % WORDS][i], kind / WORDS % 2 ? other : "",
+                         mesh->axes[axis].name);
+            if (kind / WORDS / 2)
+                add_word(name, sizeof name, "regather", "", mesh->axes[axis].name);
         }
         try_name(trial, name);
     }

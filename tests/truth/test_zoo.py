@@ -33,7 +33,7 @@ TRAINED = {   # train steps -> how many parameters
 }
 SERVED = {"dequantized": 4}                                   # inference -> how many parameters
 NO_BATCH = {"scalars", "scans", "sinkhorn", "sampling"}      # no contraction of examples
-NOT_INTERPRETED = {"dropout_rbg", "gaussian_process"}        # the device's own random bits, LAPACK: under XLA only
+NOT_INTERPRETED = set()                                      # under XLA only
 REFUSED = {"shard_map": (6, "partitioned by hand")}
 COMPUTES_IN = {"gqa_accumulate": "bfloat16"}                  # gradients in f32 that were rounded to bfloat16 on their way
 OWN_MESH = {"with_mesh": ("dp=4,tp=2", "tp=2,dp=4")}         # shardings of its own: pins

@@ -16,11 +16,13 @@ import numpy as np
 import jax
 jax.config.update("jax_enable_x64", True)
 from jax._src.lib import xla_client
+from jaxlib import lapack
+lapack._lapack.initialize()   # SciPy's LAPACK, which jaxlib's calls go to
 
 source = pathlib.Path(os.environ.get("TOAST_SOURCE", pathlib.Path(__file__).parents[2]))
 toast = pathlib.Path(os.environ.get("TOAST_BIN", source / "build/release/bin")) / "toast"
 MODELS = ["mlp", "paper_attention", "small/itx", "small/gpt_torch", "small/t2b", "small/t2b_flat", "small/t2b_remat",
-          "small/t2b_scan", "small/gpt", "small/gns", "small/unet"]
+          "small/t2b_scan", "small/gpt", "small/gns", "small/unet", "../verify/steps/lapack_solves", "../verify/steps/lapack_factors"]
 TOLERANCE = 2e-5   # of the largest magnitude of a result: f32 sums in another order
 
 
@@ -70,7 +72,7 @@ def check(name, kind):
         reference = [np.asarray(r[0]) for r in out.disassemble_into_single_device_arrays()]
         ours = [np.load("%s/out%d.npy" % (folder, i)) for i in range(len(reference))]
     error, result = worst(reference, ours, kind == "wild")
-    print("%-18s %-8s %3d results, largest error %.2g (result %d)" % (name, kind, len(reference), error, result), flush=True)
+    print("%-32s %-8s %3d results, largest error %.2g (result %d)" % (name, kind, len(reference), error, result), flush=True)
     return error <= TOLERANCE
 
 

@@ -4,7 +4,8 @@
 """toast prove: equal, different, inconclusive and not run by status and text; optimizers' states give no NaN; inputs from an .npz file.
 
 The modules of tests/verify/steps are JAX's: train steps of one linear layer under four optimizers; the gradient of attention with a bias
-of the keys, which no loss depends on; a sum over what its mean was taken from."""
+of the keys, which no loss depends on; a sum over what its mean was taken from; LAPACK's calls for CPUs; dropout by rng_bit_generator
+with a debug.print."""
 import json, os, pathlib, struct, subprocess, sys, tempfile, zipfile
 
 toast = os.path.join(os.environ['TOAST_BIN'], 'toast')
@@ -23,7 +24,7 @@ def prove(module, *arguments):
     return run.returncode, run.stdout + run.stderr
 
 
-for name in 'adafactor', 'amsgrad', 'centered_rmsprop', 'yogi', 'centered_sum':
+for name in ('adafactor', 'amsgrad', 'centered_rmsprop', 'yogi', 'centered_sum', 'lapack_solves', 'lapack_factors', 'drawn_bits'):
     status, said = prove(steps / f'{name}.mlir', '--random-plans', '20')
     check(status == 0 and '20 equal, 0 different, 0 inconclusive, 0 not run' in said, f'{name}: {status} {said}')
 

@@ -16,9 +16,10 @@ import subprocess
 import time
 
 MAIN = "module_0000.*"      # libtpu numbers the modules of a compile; kernels that it takes out follow
-ASSIGNED = MAIN + "after_optimizations-memory-usage-report.txt"   # the last of its files that is written
+ASSIGNMENT, MODULE = "after_optimizations-buffer-assignment.txt", "after_optimizations.txt"
+READ = (ASSIGNMENT, MODULE, "after_optimizations-memory-usage-report.txt")   # the last one is written last, but for MODULE at times
 ALLOCATION = re.compile(r"allocation \d+: size (\d+), (.*)")
-POLL_SECONDS, LAST_WORDS_SECONDS = 0.5, 20
+POLL_SECONDS = 0.5
 
 
 def flags(work):
@@ -31,23 +32,24 @@ def written(work, pattern):
     return next(iter(sorted((work / "dump").glob(pattern))), None)
 
 
+def sizes(work):
+    """bytes of the files that are read here, 0 of those that are not there yet"""
+    found = [written(work, MAIN + name) for name in READ]
+    return [path.stat().st_size if path else 0 for path in found]
+
+
 def run(command, environment, log, work):
     """True where the compile came as far as the assignment of buffers"""
     child = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
-    size = 0
+    before = []
     while child.poll() is None:
         time.sleep(POLL_SECONDS)
-        report = written(work, ASSIGNED)
-        before, size = size, report.stat().st_size if report else 0
-        if size and size == before:
-            child.terminate()
-            try:
-                child.wait(LAST_WORDS_SECONDS)
-            except subprocess.TimeoutExpired:
-                child.kill()
-                child.wait()
-    report = written(work, ASSIGNED)
-    return child.returncode == 0 or bool(report and report.stat().st_size)
+        now = sizes(work)
+        if all(now) and now == before:   # of a busy machine the module comes seconds after the assignment
+            child.kill()
+            child.wait()
+        before = now
+    return child.returncode == 0 or all(sizes(work))
 
 
 def assignment(text):
@@ -68,9 +70,9 @@ def assignment(text):
 
 def memory(work):
     """the assignment of a compile's main module"""
-    return assignment(written(work, MAIN + "after_optimizations-buffer-assignment.txt").read_text())
+    return assignment(written(work, MAIN + ASSIGNMENT).read_text())
 
 
 def module(work):
     """the scheduled module of a compile, after every pass over it"""
-    return written(work, MAIN + "after_optimizations.txt").read_text()
+    return written(work, MAIN + MODULE).read_text()

@@ -1,0 +1,374 @@
+/* Custom calls of LAPACK, as JAX makes them for CPUs (lapack_spotrf_ffi ..): batched, real, by textbook
+ * algorithms in
+ * double. Signs and pivots are chosen as LAPACK does where it says how (Householder's reflections, partial
+ * pivoting); eigenvectors have their largest component positive, since LAPACK leaves that open. Both sides
+ * of a
+ * comparison run this code: it must be a function of its operands that small changes change little. Singular
+ * values, general eigenvalues and complex numbers are not interpreted. Source: Golub and Van Loan, Matrix
+ * Computations, chapters 3 to 5 and 8. */
+#include "verify/value.h"
+
+#include "ir/attrs.h"
+
+#include <complex.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Sweeps of Jacobi's method: convergence is quadratic, some ten are enough for any size. */
+enum { SWEEPS = 30 };
+
+struct call {
+    struct verify_state *state;
+    uint32_t op;
+    struct verify_value *in, *out;
+    int64_t m, n; /* of one matrix of the first operand */
+};
+
+/* a word of the call's options, 'L' of {uplo = 76 : ui8}; 0: it has none */
+static char option(const struct call *call, const char *name)
+{
+    const struct ir_program *program = call->state->program;
+    const struct ir_attr *options = ir_attr_find(program, call->op, "mhlo.backend_config");
+    const struct ir_attr *word =
+        options && options->kind == IR_ATTR_DICTIONARY ? ir_attr_entry(program, options, name) : NULL;
+    return word && word->kind == IR_ATTR_INT ? (char)word->value : 0;
+}
+
+static double *matrix(const struct verify_value *value, int64_t at, int64_t elements)
+{
+    double *a = mem_alloc((size_t)(elements + 1) * sizeof *a);
+    for (int64_t i = 0; i < elements; i++)
+        a[i] = creal(verify_number(value, at * elements + i));
+    return a;
+}
+
+static void store(struct verify_value *value, int64_t at, int64_t elements, const double *a)
+{
+    for (int64_t i = 0; i < elements; i++)
+        verify_set_number(value, at * elements + i, a[i]);
+}
+
+static void store_integer(const struct call *call, uint32_t result, int64_t i, int64_t x)
+{
+    if (result < call->state->program->ops[call->op].result_count)
+        ((int64_t *)verify_data(&call->out[result]))[i] = x;
+}
+
+/* ---------------------------------------------------------------- factorisations of one matrix */
+/* a = l l' in the lower triangle; the place of a pivot that is not positive, from 1, or 0 */
+static int64_t factor_positive(double *a, int64_t n, bool lower)
+{
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = j; i < n; i++) {
+            double *here = lower ? &a[i * n + j] : &a[j * n + i], sum = *here;
+            for (int64_t k = 0; k < j; k++)
+                sum -= lower ? a[i * n + k] * a[j * n + k] : a[k * n + i] * a[k * n + j];
+            if (i == j && !(sum > 0))
+                return j + 1;
+            *here = i == j ? sqrt(sum) : sum / a[j * n + j];
+        }
+    return 0;
+}
+
+static void potrf(struct call *call, int64_t at)
+{
+    double *a = matrix(&call->in[0], at, call->n * call->n);
+    int64_t bad = factor_positive(a, call->n, option(call, "uplo") != 'U');
+    store(&call->out[0], at, call->n * call->n, a);
+    store_integer(call, 1, at, bad);
+    free(a);
+}
+
+static void swap_rows(double *a, int64_t n, int64_t i, int64_t k)
+{
+    for (int64_t j = 0; j < n && i != k; j++) {
+        double kept = a[i * n + j];
+        a[i * n + j] = a[k * n + j];
+        a[k * n + j] = kept;
+    }
+}
+
+static void getrf(struct call *call, int64_t at)
+{
+    int64_t m = call->m, n = call->n, least = m < n ? m : n, bad = 0;
+    double *a = matrix(&call->in[0], at, m * n);
+    for (int64_t k = 0; k < least; k++) {
+        int64_t pivot = k;
+        for (int64_t i = k; i < m; i++)
+            if (fabs(a[i * n + k]) > fabs(a[pivot * n + k]))
+                pivot = i;
+        store_integer(call, 1, at * least + k, pivot + 1);
+        swap_rows(a, n, k, pivot);
+        if (a[k * n + k] == 0) {
+            bad = bad ? bad : k + 1;
+            continue;
+        }
+        for (int64_t i = k + 1; i < m; i++) {
+            a[i * n + k] /= a[k * n + k];
+            for (int64_t j = k + 1; j < n; j++)
+                a[i * n + j] -= a[i * n + k] * a[k * n + j];
+        }
+    }
+    store(&call->out[0], at, m * n, a);
+    store_integer(call, 2, at, bad);
+    free(a);
+}
+
+/* (I - tau v v') from the left on the columns first .. n of a; v is 1 and then column k below its diagonal
+ * of q */
+static void reflect(double *a, int64_t m, int64_t n, int64_t first, const double *q, int64_t width, int64_t k,
+                    double tau)
+{
+    for (int64_t j = first; j < n; j++) {
+        double sum = a[k * n + j];
+        for (int64_t i = k + 1; i < m; i++)
+            sum += q[i * width + k] * a[i * n + j];
+        a[k * n + j] -= tau * sum;
+        for (int64_t i = k + 1; i < m; i++)
+            a[i * n + j] -= tau * sum * q[i * width + k];
+    }
+}
+
+static void geqrf(struct call *call, int64_t at)
+{
+    int64_t m = call->m, n = call->n, least = m < n ? m : n;
+    double *a = matrix(&call->in[0], at, m * n);
+    for (int64_t k = 0; k < least; k++) {
+        double norm = 0, tau = 0, head = a[k * n + k];
+        for (int64_t i = k; i < m; i++)
+            norm += a[i * n + k] * a[i * n + k];
+        norm = head >= 0 ? -sqrt(norm) : sqrt(norm);
+        if (norm != head && k + 1 < m) {
+            tau = (norm - head) / norm;
+            for (int64_t i = k + 1; i < m; i++)
+                a[i * n + k] /= head - norm;
+            a[k * n + k] = norm;
+            reflect(a, m, n, k + 1, a, n, k, tau);
+        }
+        verify_set_number(&call->out[1], at * least + k, tau);
+    }
+    store(&call->out[0], at, m * n, a);
+    free(a);
+}
+
+/* the first n columns of the product of the reflections of geqrf */
+static void orgqr(struct call *call, int64_t at)
+{
+    int64_t m = call->m, n = call->n;
+    const struct ir_type *type = call->in[1].type;
+    int64_t count = ir_type_dims(call->state->program, type)[type->rank - 1];
+    double *v = matrix(&call->in[0], at, m * n), *q = mem_zalloc((size_t)(m * n) + 1, sizeof *q);
+    for (int64_t i = 0; i < n && i < m; i++)
+        q[i * n + i] = 1;
+    for (int64_t k = count < n ? count : n; k-- > 0;)
+        reflect(q, m, n, k, v, n, k, creal(verify_number(&call->in[1], at * count + k)));
+    store(&call->out[0], at, m * n, q);
+    free(v);
+    free(q);
+}
+
+/* ---------------------------------------------------------------- eigenvalues */
+/* one rotation of Jacobi's that clears a[p][q], of a and of the vectors' columns */
+static void rotate(double *a, double *vectors, int64_t n, int64_t p, int64_t q)
+{
+    double off = a[p * n + q], theta = (a[q * n + q] - a[p * n + p]) / (2 * off);
+    double t = (theta >= 0 ? 1 : -1) / (fabs(theta) + sqrt(theta * theta + 1)), c = 1 / sqrt(t * t + 1),
+           s = t * c;
+    for (int64_t k = 0; k < n; k++) {
+        double x = a[k * n + p], y = a[k * n + q];
+        a[k * n + p] = c * x - s * y;
+        a[k * n + q] = s * x + c * y;
+    }
+    for (int64_t k = 0; k < n; k++) {
+        double x = a[p * n + k], y = a[q * n + k];
+        a[p * n + k] = c * x - s * y;
+        a[q * n + k] = s * x + c * y;
+        x = vectors[k * n + p];
+        y = vectors[k * n + q];
+        vectors[k * n + p] = c * x - s * y;
+        vectors[k * n + q] = s * x + c * y;
+    }
+}
+
+static void diagonalise(double *a, double *vectors, int64_t n)
+{
+    double scale = 0;
+    for (int64_t i = 0; i < n * n; i++)
+        scale = fabs(a[i]) > scale ? fabs(a[i]) : scale;
+    for (int sweep = 0; sweep < SWEEPS; sweep++) {
+        bool clear = true;
+        for (int64_t p = 0; p < n; p++)
+            for (int64_t q = p + 1; q < n; q++)
+                if (fabs(a[p * n + q]) > 1e-15 * scale) {
+                    rotate(a, vectors, n, p, q);
+                    clear = false;
+                }
+        if (clear)
+            return;
+    }
+}
+
+/* the place of the next larger eigenvalue among those not taken */
+static int64_t least_left(const double *a, int64_t n, const uint8_t *taken)
+{
+    int64_t least = -1;
+    for (int64_t i = 0; i < n; i++)
+        if (!taken[i] && (least < 0 || a[i * n + i] < a[least * n + least]))
+            least = i;
+    return least;
+}
+
+/* column `from` of the vectors, its largest component positive, as column `to` of the result */
+static void store_vector(struct verify_value *out, int64_t at, int64_t n, const double *vectors, int64_t from,
+                         int64_t to)
+{
+    int64_t largest = 0;
+    for (int64_t i = 0; i < n; i++)
+        if (fabs(vectors[i * n + from]) > fabs(vectors[largest * n + from]) * (1 + 1e-6))
+            largest = i;
+    double sign = vectors[largest * n + from] < 0 ? -1 : 1;
+    for (int64_t i = 0; i < n; i++)
+        verify_set_number(out, (at * n + i) * n + to, sign * vectors[i * n + from]);
+}
+
+static void syevd(struct call *call, int64_t at)
+{
+    int64_t n = call->n;
+    bool lower = option(call, "uplo") != 'U';
+    double *a = matrix(&call->in[0], at, n * n), *vectors = mem_zalloc((size_t)(n * n) + 1, sizeof *vectors);
+    uint8_t *taken = mem_zalloc((size_t)n + 1, 1);
+    for (int64_t i = 0; i < n; i++) {
+        vectors[i * n + i] = 1;
+        for (int64_t k = 0; k < i; k++)
+            a[i * n + k] = a[k * n + i] = lower ? a[i * n + k] : a[k * n + i];
+    }
+    diagonalise(a, vectors, n);
+    for (int64_t k = 0; k < n; k++) {
+        int64_t from = least_left(a, n, taken);
+        taken[from] = 1;
+        verify_set_number(&call->out[1], at * n + k, a[from * n + from]);
+        store_vector(&call->out[0], at, n, vectors, from, k);
+    }
+    store_integer(call, 2, at, 0);
+    free(a);
+    free(vectors);
+    free(taken);
+}
+
+/* ---------------------------------------------------------------- triangular systems */
+/* op(a) x = b for one column of b, `step` apart; a is read as its transpose where `turned` */
+static void substitute(const double *a, int64_t n, bool lower, bool turned, bool unit, double *b,
+                       int64_t step)
+{
+    bool forward = lower != turned;
+    for (int64_t k = 0; k < n; k++) {
+        int64_t i = forward ? k : n - 1 - k;
+        double sum = b[i * step];
+        for (int64_t j = forward ? 0 : i + 1; j < (forward ? i : n); j++)
+            sum -= (turned ? a[j * n + i] : a[i * n + j]) * b[j * step];
+        b[i * step] = unit ? sum : sum / a[i * n + i];
+    }
+}
+
+static void trsm(struct call *call, int64_t at)
+{
+    const struct ir_type *type = call->in[1].type;
+    const int64_t *dims = ir_type_dims(call->state->program, type);
+    int64_t rows = dims[type->rank - 2], columns = dims[type->rank - 1];
+    bool left = option(call, "side") != 'R', lower = option(call, "uplo") != 'U',
+         turned = option(call, "trans_x") == 'T' || option(call, "trans_x") == 'C';
+    double *a = matrix(&call->in[0], at, call->n * call->n), *b = matrix(&call->in[1], at, rows * columns);
+    for (int64_t k = 0; k < (left ? columns : rows); k++) /* x a = b is a' x' = b' */
+        substitute(a, call->n, lower, left ? turned : !turned, option(call, "diag") == 'U',
+                   left ? b + k : b + k * columns, left ? columns : 1);
+    store(&call->out[0], at, rows * columns, b);
+    free(a);
+    free(b);
+}
+
+/* ---------------------------------------------------------------- calls */
+static const struct routine {
+    const char *name; /* without lapack_, the letter of the type and _ffi */
+    uint32_t operands, results;
+    bool square;
+    void (*run)(struct call *call, int64_t at);
+} routines[] = {{"potrf", 1, 2, true, potrf},  {"getrf", 1, 3, false, getrf}, {"geqrf", 1, 2, false, geqrf},
+                {"orgqr", 2, 1, false, orgqr}, {"syevd", 1, 3, true, syevd},  {"trsm", 2, 1, true, trsm}};
+
+static const struct routine *routine_named(const char *target)
+{
+    for (size_t i = 0; i < sizeof routines / sizeof *routines; i++) {
+        size_t size = strlen(routines[i].name);
+        if ((target[7] == 's' || target[7] == 'd') && strncmp(target + 8, routines[i].name, size) == 0 &&
+            strcmp(target + 8 + size, "_ffi") == 0)
+            return &routines[i];
+    }
+    return NULL;
+}
+
+/* elements of a value in one of `batches` matrices; 0: they do not divide, or are no numbers */
+static int64_t each(const struct call *call, const struct verify_value *value, int64_t batches)
+{
+    int64_t count = verify_type_count(call->state, value->type);
+    return value->type->kind == IR_TYPE_TENSOR && batches && count % batches == 0 ? count / batches : 0;
+}
+
+/* the shapes of operands and results fit the routine */
+static bool fits(const struct call *call, const struct routine *routine, int64_t batches)
+{
+    int64_t least = call->m < call->n ? call->m : call->n;
+    const struct ir_type *other = routine->operands > 1 ? call->in[1].type : NULL;
+    bool solves = routine->run == trsm;
+    if (routine->square && call->m != call->n)
+        return false;
+    for (uint32_t i = 0; i < routine->operands; i++)
+        if (!each(call, &call->in[i], batches) ||
+            verify_store_of((enum ir_element)call->in[i].type->element) < VERIFY_F32)
+            return false;
+    if (solves) {
+        const int64_t *dims = ir_type_dims(call->state->program, other);
+        char side = option(call, "side");
+        return other->rank >= 2 && dims[other->rank - (side == 'R' ? 1 : 2)] == call->n &&
+               each(call, &call->out[0], batches) == each(call, &call->in[1], batches);
+    }
+    if (other && (other->rank < 1 || each(call, &call->in[1], batches) !=
+                                         ir_type_dims(call->state->program, other)[other->rank - 1]))
+        return false;
+    if (each(call, &call->out[0], batches) != call->m * call->n)
+        return false;
+    int64_t second = routine->run == potrf ? 1 : routine->run == syevd ? call->n : least;
+    return routine->results < 2 || each(call, &call->out[1], batches) == second;
+}
+
+enum error_code verify_eval_lapack(struct verify_state *state, uint32_t op, struct verify_value *in,
+                                   struct verify_value *out, struct error *e)
+{
+    const struct ir_op *ir_op = &state->program->ops[op];
+    const char *target =
+        ir_string(state->program, ir_attr_find(state->program, op, "call_target_name")->first);
+    const struct routine *routine = routine_named(target);
+    const struct ir_type *type = ir_op->operand_count ? in[0].type : NULL;
+    if (!routine)
+        return verify_fail(state, op, ERROR_NOT_AVAILABLE, e, "custom call target '%s' is not interpreted",
+                           target);
+    if (ir_op->operand_count != routine->operands || ir_op->result_count != routine->results ||
+        type->rank < 2)
+        return verify_fail(state, op, ERROR_NOT_AVAILABLE, e, "'%s' with other operands or results", target);
+    const int64_t *dims = ir_type_dims(state->program, type);
+    struct call call = {state, op, in, out, dims[type->rank - 2], dims[type->rank - 1]};
+    int64_t batches = call.m && call.n ? verify_type_count(state, type) / (call.m * call.n) : 0;
+    if (!fits(&call, routine, batches))
+        return verify_fail(state, op, ERROR_NOT_AVAILABLE, e, "'%s' with other shapes", target);
+    for (uint32_t i = 0; i < routine->operands; i++)
+        verify_value_dense(state, &in[i]);
+    for (uint32_t i = 0; i < routine->results; i++) {
+        verify_value_alloc(state, &out[i], false);
+        memset(verify_data(&out[i]), 0,
+               (size_t)verify_type_count(state, out[i].type) *
+                   verify_element_size((enum ir_element)out[i].type->element));
+    }
+    for (int64_t at = 0; at < batches; at++)
+        routine->run(&call, at);
+    return ERROR_OK;
+}
