@@ -46,6 +46,11 @@ SETS = {
                             "length": 4096}),
     "convnet": ("convnet", {"width": 256, "pixels": 64, "classes": 1024, "batch": 512}),
     "graph": ("graph", {"width": 1024, "hidden": 2048, "nodes": 65536, "edges": 524288, "features": 256, "classes": 128}),
+    # nothing was fitted to these
+    "narrow": ("llama", {"layers": 10, "width": 1024, "hidden": 4096, "heads": 16, "groups": 4, "head": 64, "vocabulary": 32768,
+                         "batch": 64, "length": 1024}),
+    "shared": ("gemma", {"width": 2048, "hidden": 8192, "heads": 16, "head": 128, "vocabulary": 32768, "batch": 32, "length": 1024}),
+    "filters": ("filters", {"width": 2048, "inner": 4096, "hidden": 8192, "taps": 4, "vocabulary": 32768, "batch": 64, "length": 1024}),
     "mixer": ("mixer", {"width": 2048, "hidden": 8192, "tokens": 1024, "mixing": 4096, "pixels": 768, "classes": 1024, "batch": 256}),
 }
 
@@ -309,6 +314,25 @@ def family(name, layers):
         outer = {"stem": (3, 3, 4, z["width"]), "head": (z["width"], z["classes"])}
         return outer, layer, loss, [((z["batch"], z["pixels"], z["pixels"], 4), bf16), ((z["batch"],), jnp.int32)]
 
+    def filters(z):
+        """a gated causal filter of each feature along the sequence instead of attention, as state space models have it"""
+        layer = {"ln1": (z["width"],), "wide": (z["width"], z["inner"]), "gate": (z["width"], z["inner"]), "taps": (z["taps"], z["inner"]),
+                 "narrow": (z["inner"], z["width"]), "ln2": (z["width"],), "up": (z["width"], z["hidden"]), "down": (z["hidden"], z["width"])}
+
+        def loss(p, tokens):
+            x = p["embed"][tokens[:, :-1]]
+            for n in names(layers):
+                w = p[n]
+                h = rms(x, w["ln1"])
+                wide = jnp.pad(h @ w["wide"], ((0, 0), (z["taps"] - 1, 0), (0, 0)))
+                wide = sum(wide[:, i:i + z["length"]] * w["taps"][i] for i in range(z["taps"]))
+                x = x + (jax.nn.silu(wide) * jax.nn.silu(h @ w["gate"])) @ w["narrow"]
+                x = x + jax.nn.gelu(rms(x, w["ln2"]) @ w["up"]) @ w["down"]
+            return cross_entropy(rms(x, p["final"]) @ p["head"], tokens[:, 1:])
+
+        outer = {"embed": (z["vocabulary"], z["width"]), "head": (z["width"], z["vocabulary"]), "final": (z["width"],)}
+        return outer, layer, loss, [((z["batch"], z["length"] + 1), jnp.int32)]
+
     def graph(z):
         """messages along edges by a small network, summed at the nodes, by which the nodes are updated"""
         layer = {"ln": (z["width"],), "sent": (z["width"], z["hidden"]), "got": (z["width"], z["hidden"]), "message": (z["hidden"], z["width"]),
@@ -329,7 +353,7 @@ def family(name, layers):
                                     ((z["nodes"],), jnp.int32)]
 
     made = {"gemma": gemma, "gpt": gpt, "llama": llama, "vit": vit, "experts": experts, "mixer": mixer, "seq2seq": seq2seq,
-            "grouped": grouped, "convnet": convnet, "graph": graph}
+            "grouped": grouped, "convnet": convnet, "graph": graph, "filters": filters}
     return made[name], names(layers)
 
 

@@ -33,7 +33,7 @@ static const struct cost_backend backends[COST_COMPILERS] = {
     [COST_XLA_GPU] = {.name = "xla_gpu",
                       .fusion = COST_FUSE_BYTES | COST_FUSE_EFFORT | COST_FUSE_ROWS | COST_FUSE_SIBLINGS |
                                 COST_FUSE_LAUNCH | COST_FUSE_GATHER | COST_FUSE_COPIES | COST_FUSE_BATCHED |
-                                COST_FUSE_PADDED,
+                                COST_FUSE_PADDED | COST_FUSE_STRIDED | COST_FUSE_WORK | COST_FUSE_NORMS,
                       .matmul_fraction = 0.9,
                       .matmul_adds = true,
                       .matmul_fixed_ps = 4 * US,

@@ -29,7 +29,10 @@ enum cost_fusion_rule {
     COST_FUSE_PRODUCTS = 1024, /* what a product or convolution reads may be computed in its kernel */
     COST_FUSE_PICKS = 2048,    /* a scatter of one element a row compares each element's place */
     COST_FUSE_SCORES = 4096,   /* exponentials of masked float32 scores along a short row are stored */
-    COST_FUSE_JOINS = 8192     /* a concatenation fuses as elementwise ops do */
+    COST_FUSE_JOINS = 8192,    /* a concatenation fuses as elementwise ops do */
+    COST_FUSE_STRIDED = 16384, /* elements that are read far apart take a transaction of the memory each */
+    COST_FUSE_WORK = 32768,    /* a kernel takes the longer of its bytes and its arithmetic */
+    COST_FUSE_NORMS = 65536    /* a normalised row is stored before a gathered gain, too */
 };
 
 /* Bandwidth of one collective inside a host as a share of a device's link peak, and its fixed time, by the
@@ -43,7 +46,7 @@ struct cost_collective_share {
 
 struct cost_backend {
     const char *name;       /* "xla_gpu" */
-    uint16_t fusion;        /* bits of enum cost_fusion_rule */
+    uint32_t fusion;        /* bits of enum cost_fusion_rule */
     double matmul_fraction; /* of the peak, of large products; 0: the device's flops_fraction */
     bool matmul_adds;       /* moving a product's operands and result does not hide behind its FLOPs */
     int64_t matmul_fixed_ps;

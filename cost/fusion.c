@@ -118,6 +118,8 @@ static void find_uses(struct price_scratch *scratch, const struct spmd_local *lo
         if (fate == FATE_FREE)
             continue;
         note_matmuls(scratch, local, step, info);
+        if (scratch->rules & COST_FUSE_WORK)
+            price_add_work(scratch, local, i, fate);
         if (scratch->rules & COST_FUSE_BYTES)
             price_note_uses(scratch, local, i, fate);
         else
@@ -207,6 +209,8 @@ static void make_kernel(struct price_scratch *scratch, const struct spmd_local *
         scratch->values[entry->results + result].wide =
             scratch->wide_bf16 && price_widens(scratch, local, entry->results + result);
     }
+    if (scratch->rules & COST_FUSE_STRIDED && price_turns_wide(scratch, local, entry))
+        scratch->values[entry->results].wide = 1;
 }
 
 /* value becomes another name of `of` if that is one buffer */

@@ -9,6 +9,7 @@
  *                every kernel reads
  *   recompute.c  of a value that several kernels use: stored, or computed in each of them
  *   roofline.c   facts of ops, once a program; the time of each kernel from the bytes and FLOPs that remain
+ *   order.c      facts of dots: what is turned in memory so that its elements lie far apart when read
  *   siblings.c   kernels that read the same arrays and run as one
  *   late.c       what runs behind the rest, in lists by what it waits for
  *   combine.c    reduce_scatters that the compiler makes one op of
@@ -53,6 +54,10 @@ enum op_class {
     OP_OTHER        /* reads its operands, writes its results */
 };
 
+struct
+    price_turn { /* innermost dimensions of a value, as bits, as it is read and as it is written; 0: none */
+    uint8_t from, to;
+};
 struct op_info {
     uint8_t class;      /* enum op_class */
     uint8_t rate;       /* enum cost_rate, of matmuls */
@@ -65,8 +70,12 @@ struct op_info {
     uint8_t scores;     /* exponential of masked float32 scores, along a row of at most SCORES_MOST */
     uint8_t short_row;  /* OP_REDUCE: of one array, along its last dimension, at most ROW_MOST elements */
     uint8_t centred;    /* elementwise: x less a short row's reduction of x, as in a softmax */
+    uint8_t normal;     /* a row less its mean, over its deviation, or that in another element type */
     uint8_t batch_dims; /* dots: so many dimensions of the result are batched over */
-    double flops;       /* matmuls: of the whole op, on one device */
+    uint16_t work;      /* elementwise: eighths of a byte that an H100 moves meanwhile, of each element */
+    struct price_turn turns[3]; /* dots: of both operands and of the result (order.c) */
+    uint8_t turned_wide;        /* .. the result's reader wants it in float32 */
+    double flops;               /* matmuls: of the whole op, on one device */
 };
 enum {
     ROW_MOST = 32768
@@ -170,7 +179,8 @@ struct kernel {
     uint32_t step;
     uint32_t roots, root_count; /* the buffers it reads, in the pool */
     int64_t ps;                 /* once, not x trips; 0 for marks */
-    int64_t copy_ps;            /* of collectives: compute that puts their blocks in order */
+    int64_t copy_ps; /* of collectives: compute that puts their blocks in order; of dots, part of ps: what
+                      * reads their turned operands and result */
     int64_t shared_bytes; /* siblings.c: what it need not read, as an earlier kernel does for it; 0: alone */
     uint32_t joined;      /* of gradients' reductions: number (1 ..) of those that run as one; 0: none */
     uint32_t together;    /* combine.c: number (1 ..) of the reduce_scatter that it is part of; 0: none */
@@ -234,9 +244,11 @@ struct price_scratch {
     uint32_t *loop_end;
     size_t loop_room;    /* per step: the step that closes the region it opens */
     uint32_t mark;       /* of the union being built */
-    uint16_t rules;      /* enum cost_fusion_rule, of the machine that is priced */
+    uint32_t rules;      /* enum cost_fusion_rule, of the machine that is priced */
     bool wide_bf16;      /* its elementwise units take no bf16 */
     double effort_scale; /* its bytes moved during arithmetic, beside an H100's */
+    int64_t *work;
+    size_t work_room; /* per step; of kernels, by COST_FUSE_WORK: bytes an H100 moves during its arithmetic */
     struct recompute *again;
     size_t again_room; /* per value */
     struct root *again_roots;
@@ -299,6 +311,10 @@ void price_note_uses(struct price_scratch *scratch, const struct spmd_local *loc
 /* a bf16 result of an elementwise op, which a device without such arithmetic computes in f32, and keeps in
  * f32 where nothing wants it in memory as it is */
 bool price_widens(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t value);
+/* recompute.c, by COST_FUSE_WORK, after the step's fate is known: its arithmetic, in the kernels that do it
+ * */
+void price_add_work(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step,
+                    enum step_fate fate);
 /* computed from two arrays as large as it and from something smaller: a softmax' gradient, of scores, of what
  * comes from behind and of statistics of the rows; by COST_FUSE_PRODUCTS */
 bool price_is_of_rows(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t value);
@@ -307,6 +323,15 @@ bool price_rather_fused(const struct price_scratch *scratch, const struct spmd_l
 /* ps of every kernel */
 void price_times(struct price_scratch *scratch, const struct spmd_local *local,
                  const struct cost_machine *machine);
+/* order.c: turns of the program's dots, once a program */
+void price_find_turns(struct price_program *program);
+/* order.c, by COST_FUSE_STRIDED: bytes of transactions that bring a dot's turned operands and result, beyond
+ * their own bytes */
+int64_t price_strided_bytes(const struct price_scratch *scratch, const struct spmd_local *local,
+                            const struct spmd_step *step);
+/* order.c, likewise: is the dot's result turned by a kernel that stores it in float32? */
+bool price_turns_wide(const struct price_scratch *scratch, const struct spmd_local *local,
+                      const struct spmd_step *step);
 /* combine.c, after price_fuse: chains the kernels that are combined */
 void price_combine(struct price_scratch *scratch, const struct spmd_local *local);
 /* late.c: is the kernel to run behind what products wait for? Its step is no mark. */

@@ -147,10 +147,9 @@ static int64_t run_computation(struct run *run, const struct kernel *kernel, con
         if (run->scratch->times[roots[i].value].gather)
             read_window(&run->window, &run->scratch->times[roots[i].value], start);
     bool matmul = step->kind == SPMD_OP && step_info(run->scratch, step)->class == OP_MATMUL;
-    if (matmul)
-        run->clock.matmul_ps += ps;
-    else
-        run->clock.other_ps += ps;
+    int64_t turning_ps = matmul ? times_trips(kernel->copy_ps, step->trips) : 0;
+    run->clock.matmul_ps += matmul ? ps - turning_ps : 0;
+    run->clock.other_ps += matmul ? turning_ps : ps;
     times->ready_ps = run->clock.compute_ps = start + ps;
     return start;
 }

@@ -188,6 +188,24 @@ void price_note_uses(struct price_scratch *scratch, const struct spmd_local *loc
     }
 }
 
+void price_add_work(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step,
+                    enum step_fate fate)
+{
+    const struct spmd_step *entry = &local->steps[step];
+    const struct op_info *info = price_info_of(scratch, entry);
+    if (!info->work || !entry->result_count || fate == FATE_ALIAS)
+        return;
+    const struct value_use *use = &scratch->uses[entry->results];
+    int64_t work = info->work * value_elements(local, entry->results) / 8;
+    if (fate == FATE_KERNEL)
+        scratch->work[step] += work;
+    else if (use->kernel != KERNEL_SEVERAL)
+        scratch->work[use->kernel - 1] += work;
+    else
+        for (uint32_t i = 0; i < scratch->sets[use->set].count && i < KERNELS_KNOWN; i++)
+            scratch->work[scratch->sets[use->set].at[i] - 1] += work;
+}
+
 static inline uint32_t kernels_of(const struct price_scratch *scratch, uint32_t value)
 {
     const struct value_use *use = &scratch->uses[value];
@@ -289,6 +307,28 @@ static bool pads_badly(const struct price_scratch *scratch, const struct spmd_lo
     return false;
 }
 
+/* The kernel that normalises rows is one of its own, which writes them and is never repeated. What multiplies
+ * them by a gain runs in the product that reads it when the gain is an argument: only one of the two is
+ * stored. A gain that was gathered is no product's operand: both are. */
+static bool before_gathered_gain(const struct price_scratch *scratch, const struct spmd_local *local,
+                                 uint32_t value)
+{
+    const struct spmd_step *user = &local->steps[scratch->uses[value].user]; /* the first one */
+    if (user->kind != SPMD_OP || local->nda->program->ops[user->op].code != IR_MULTIPLY)
+        return false;
+    const uint32_t *operands = local->operands + user->operands;
+    uint32_t gain = operands[operands[0] == value];
+    for (int hop = 0; hop < ROW_HOPS && local->values[gain].step != SPMD_NONE; hop++) {
+        const struct spmd_step *by = &local->steps[local->values[gain].step];
+        if (by->kind == SPMD_ALL_GATHER)
+            return local->values[by->results].bytes < local->values[value].bytes;
+        if (by->kind != SPMD_OP || !by->operand_count || !fuses(step_info(scratch, by)))
+            return false;
+        gain = local->operands[by->operands + by->operand_count - 1];
+    }
+    return false;
+}
+
 bool price_rather_fused(const struct price_scratch *scratch, const struct spmd_local *local,
                         const struct spmd_step *step, const struct op_info *info)
 {
@@ -297,6 +337,9 @@ bool price_rather_fused(const struct price_scratch *scratch, const struct spmd_l
     const struct value_use *use = &scratch->uses[step->results];
     if (use->hard || use->kernel == 0 || (info->scores && scratch->rules & COST_FUSE_SCORES) ||
         (info->centred && scratch->rules & COST_FUSE_PADDED && pads_badly(scratch, local, step)))
+        return false;
+    if (use->kernel == KERNEL_SEVERAL && info->normal && scratch->rules & COST_FUSE_NORMS &&
+        before_gathered_gain(scratch, local, step->results))
         return false;
     return use->kernel != KERNEL_SEVERAL || rather_repeated(scratch, local, step->results);
 }

@@ -52,6 +52,7 @@ void price_scratch_destroy(struct price_scratch *scratch)
     free(scratch->loop_end);
     free(scratch->at);
     free(scratch->again);
+    free(scratch->work);
     free(scratch->again_roots);
     free(scratch->sets);
     free(scratch->groups);
@@ -105,6 +106,10 @@ void price_prepare(struct price_scratch *scratch, const struct spmd_local *local
     memset(scratch->uses, 0, (size_t)local->value_count * sizeof *scratch->uses);
     if (scratch->rules & COST_FUSE_BYTES)
         GROW(scratch->again, scratch->again_room, local->value_count + 1);
+    if (scratch->rules & COST_FUSE_WORK) {
+        GROW(scratch->work, scratch->work_room, local->step_count + 1);
+        memset(scratch->work, 0, (size_t)local->step_count * sizeof *scratch->work);
+    }
     scratch->again_root_count = scratch->set_count = 0;
     scratch->pool_count = scratch->kernel_count = 0;
     scratch->mark = 0;

@@ -15,7 +15,7 @@
  * it on; an add passes only if both operands do. (3) The rest falls into components: values joined by the
  * ops that pass them. A component is kept only if fewer bytes are reduced at its ends than at its sources,
  * each counted as often as the loops around it run. An op that passes a partial on ignores its own cell on
- * that axis.
+ * that axis. Before (3) a value is cut off whose results would be reduced as more bytes than itself.
  *
  * Loops. A carried value stays partial when the body returns it partial in the same place and every use in
  * the body passes it on. In `carry + gradient` each needs the other to be partial first; so the carried
@@ -401,6 +401,45 @@ static void join(struct walk *walk, uint32_t i, uint32_t value)
         walk->scratch->partials.at[a > b ? a : b].parent = a > b ? b : a;
 }
 
+/* bytes that are reduced where the partial results of a kept value end; of an op that two partials pass
+ * through each is charged half */
+static int64_t reduced_behind(const struct walk *walk, const struct walk_partial *partial)
+{
+    int64_t bytes = 0;
+    uint32_t into[2];
+
+    for (uint32_t k = walk->table->use_start[partial->value]; k < walk->table->use_start[partial->value + 1];
+         k++) {
+        uint32_t u = walk->table->uses[k], op = walk->table->operand_op[u];
+        bool alone = is_unary(walk->table->ops[op].pass) || walk->table->ops[op].pass == WALK_PASS_WIDEN;
+        for (uint32_t n = passed_into(walk, u, into); n-- > 0;) {
+            const struct walk_partial *result = entry(walk, into[n]);
+            bytes += result ? result->after / (alone ? 1 : 2) : 0;
+        }
+    }
+    return bytes;
+}
+
+/* A value whose partial results would be reduced as more bytes than it has itself is reduced at once: in
+ * x sigmoid(x) both x and -x are linear in it. Last results first; what a loop carries is left alone. */
+static void cut(struct walk *walk)
+{
+    for (size_t i = walk->scratch->partials.count; i-- > 0;) {
+        struct walk_partial *partial = &walk->scratch->partials.at[i];
+        int64_t own = walk->table->value_bytes[partial->value] *
+                      walk->table->block_trips[walk->program->values[partial->value].block];
+        bool carried = walk->table->carried_of[partial->value] != NDA_NONE;
+        partial->after = partial->keep && !carried ? reduced_behind(walk, partial) : own;
+        if (partial->after > own && !carried) {
+            partial->keep = 0;
+            partial->after = own;
+        }
+    }
+    shrink(walk);
+    for (size_t i = 0; i < walk->scratch->partials.count; i++)
+        walk->scratch->partials.at[i].after = 0;
+}
+
 /* Joins kept values with the results they pass into; drops components that would reduce as many bytes as
  * before. */
 static void weigh(struct walk *walk)
@@ -493,6 +532,7 @@ void walk_defer(struct walk *walk)
     if (scratch->partials.count == 0)
         return;
     shrink(walk);
+    cut(walk);
     weigh(walk);
     end_at_loops(walk);
     for (size_t i = 0; i < scratch->partials.count; i++) {

@@ -15,7 +15,7 @@ struct moved {
     int64_t temporary, bytes;
 };
 
-static void make_plain(struct cost_machine *machine, struct cost_backend *backend, uint16_t rules)
+static void make_plain(struct cost_machine *machine, struct cost_backend *backend, uint32_t rules)
 {
     *backend = *cost_backend(COST_XLA_CPU);
     backend->fusion = rules;
@@ -27,7 +27,7 @@ static void make_plain(struct cost_machine *machine, struct cost_backend *backen
     machine->device.launch_ps = 0;
 }
 
-static struct moved measure_on(const char *device, const char *text, uint16_t rules)
+static struct moved measure_on(const char *device, const char *text, uint32_t rules)
 {
     struct subject subject;
     struct cost_backend backend;
@@ -45,7 +45,7 @@ static struct moved measure_on(const char *device, const char *text, uint16_t ru
     return moved;
 }
 
-static void expect(const char *text, uint16_t rules, int64_t temporary, int64_t bytes)
+static void expect(const char *text, uint32_t rules, int64_t temporary, int64_t bytes)
 {
     struct moved moved = measure_on("h100", text, rules);
     assert_int_equal(moved.temporary, temporary);
@@ -317,7 +317,7 @@ static void joined_arrays_fuse(void **state)
         "    %d = stablehlo.dot_general %n, %b, contracting_dims = [1] x [0] : "
         "(tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xf32>\n"
         "    return %d : tensor<1024x1024xf32>\n}\n";
-    uint16_t rules = COST_FUSE_BYTES | COST_FUSE_PRODUCTS;
+    uint32_t rules = COST_FUSE_BYTES | COST_FUSE_PRODUCTS;
     assert_int_equal(measure_on("h100", text, rules).temporary, 4 * MIB);
     assert_int_equal(measure_on("h100", text, rules | COST_FUSE_JOINS).temporary, 0);
 }
@@ -325,7 +325,7 @@ static void joined_arrays_fuse(void **state)
 /* rows of a converted table, once more: SparseCore reads memory, so the copy exists while it runs */
 static void gathers_beside_products_have_a_copy(void **state)
 {
-    uint16_t rules = COST_FUSE_BYTES | COST_FUSE_GATHER | COST_FUSE_PRODUCTS;
+    uint32_t rules = COST_FUSE_BYTES | COST_FUSE_GATHER | COST_FUSE_PRODUCTS;
     assert_int_equal(measure_on("h100", gathered_rows, rules).temporary, 8 * MIB);
 }
 
@@ -378,6 +378,191 @@ static void scores_are_stored_as_exponentials(void **state)
     }
 }
 
+/* arithmetic that takes longer than the bytes: a sine 60 of them an element, a sum an eighth */
+static void arithmetic_takes_time(void **state)
+{
+    static const char sine[] = "func.func @main(%a: " VECTOR ") -> " VECTOR
+                               " {\n" USE("%0", "sine", "%a") "    return %0 : " VECTOR "\n}\n";
+    static const char floors[] = "func.func @main(%a: " VECTOR ") -> " VECTOR
+                                 " {\n" USE("%0", "floor", "%a") "    return %0 : " VECTOR "\n}\n";
+    expect(sine, COST_FUSE_BYTES, 0, 8 * N);
+    expect(sine, COST_FUSE_BYTES | COST_FUSE_WORK, 0, 60 * N);
+    expect(floors, COST_FUSE_BYTES | COST_FUSE_WORK, 0, 8 * N);
+}
+
+/* Scores of `heads` heads that share their keys leave the product as [batch, keys, queries, heads]; the next
+ * one reads exponentials of them as [batch, keys, heads, queries]. */
+static char *shared_keys(int heads)
+{
+    return mem_printf(
+        "func.func @main(%%k: tensor<2x64x32xf32>, %%q: tensor<2x64x%dx32xf32>) -> tensor<2x32x%dx64xf32> {\n"
+        "    %%0 = stablehlo.dot_general %%k, %%q, batching_dims = [0] x [0], contracting_dims = [2] x [3] : "
+        "(tensor<2x64x32xf32>, tensor<2x64x%dx32xf32>) -> tensor<2x64x64x%dxf32>\n"
+        "    %%1 = stablehlo.transpose %%0, dims = [0, 3, 2, 1] : (tensor<2x64x64x%dxf32>) -> "
+        "tensor<2x%dx64x64xf32>\n"
+        "    %%2 = stablehlo.exponential %%1 : tensor<2x%dx64x64xf32>\n"
+        "    %%3 = stablehlo.dot_general %%k, %%2, batching_dims = [0] x [0], contracting_dims = [1] x [3] : "
+        "(tensor<2x64x32xf32>, tensor<2x%dx64x64xf32>) -> tensor<2x32x%dx64xf32>\n"
+        "    return %%3 : tensor<2x32x%dx64xf32>\n}\n",
+        heads, heads, heads, heads, heads, heads, heads, heads, heads, heads);
+}
+
+static int64_t strided_bytes(const char *text)
+{
+    return measure_on("h100", text, COST_FUSE_BYTES | COST_FUSE_STRIDED).bytes -
+           measure_on("h100", text, COST_FUSE_BYTES).bytes;
+}
+
+/* too few heads for a tile: 64 bytes are read for each float; one head needs no turning */
+static void elements_far_apart_take_transactions(void **state)
+{
+    for (int heads = 1; heads <= 16; heads *= 2) {
+        char *text = shared_keys(heads);
+        assert_int_equal(strided_bytes(text), heads > 1 && heads < 16 ? 60 * 2 * 64 * 64 * heads : 0);
+        free(text);
+    }
+}
+
+/* A product of [batch, heads, queries, keys] meets values of an earlier one's order, [batch, keys, queries,
+ * heads]: it is turned, and stored in float32 until it is used. */
+static void later_orders_are_turned_into_earlier_ones(void **state)
+{
+    static const char text[] =
+        "func.func @main(%k: tensor<2x64x32xbf16>, %q: tensor<2x64x2x32xbf16>, %o: tensor<2x2x64x32xbf16>) "
+        "-> "
+        "tensor<2x2x64x64xf32> {\n"
+        "    %0 = stablehlo.dot_general %k, %q, batching_dims = [0] x [0], contracting_dims = [2] x [3] : "
+        "(tensor<2x64x32xbf16>, tensor<2x64x2x32xbf16>) -> tensor<2x64x64x2xbf16>\n"
+        "    %1 = stablehlo.transpose %0, dims = [0, 3, 2, 1] : (tensor<2x64x64x2xbf16>) -> "
+        "tensor<2x2x64x64xbf16>\n"
+        "    %2 = stablehlo.convert %1 : (tensor<2x2x64x64xbf16>) -> tensor<2x2x64x64xf32>\n"
+        "    %3 = stablehlo.dot_general %o, %k, batching_dims = [0] x [0], contracting_dims = [3] x [2] : "
+        "(tensor<2x2x64x32xbf16>, tensor<2x64x32xbf16>) -> tensor<2x2x64x64xbf16>\n"
+        "    %4 = stablehlo.convert %3 : (tensor<2x2x64x64xbf16>) -> tensor<2x2x64x64xf32>\n"
+        "    %5 = stablehlo.multiply %2, %4 : tensor<2x2x64x64xf32>\n"
+        "    return %5 : tensor<2x2x64x64xf32>\n}\n";
+    enum { ELEMENTS = 2 * 2 * 64 * 64 };
+    struct moved plain = measure_on("h100", text, COST_FUSE_BYTES),
+                 turned = measure_on("h100", text, COST_FUSE_BYTES | COST_FUSE_STRIDED);
+    assert_int_equal(plain.temporary, 2 * 2 * ELEMENTS);
+    assert_int_equal(turned.temporary, (2 + 4) * ELEMENTS);
+    assert_int_equal(turned.bytes - plain.bytes, (62 + 2 * 2) * ELEMENTS); /* f32 written and read */
+}
+
+/* shards the first argument's dimension 1 and all that is named with it over the axis */
+static void shard_second_dim(struct subject *subject, struct plan *plan)
+{
+    const struct nda *n = subject->nda;
+    const struct nda_space *space = &n->spaces[n->arguments[0].space];
+    const uint8_t *map = n->factor_of + n->slots[space->slots].map;
+    uint32_t group = n->colors[n->factors[space->factors + map[1]].color].group;
+    assert_true(plan_apply(subject->context, plan,
+                           (struct plan_decision){.group = group, .axis = 0, .scope = PLAN_SCOPE_ALL}) > 0);
+}
+
+/* baseline: an expert's name; NULL: shard_second_dim */
+static int64_t peak_of_plan(const char *text, const char *baseline, uint32_t rules)
+{
+    struct subject subject;
+    struct plan plan = {0};
+    struct plan_baseline found;
+    struct cost_backend backend;
+    struct evaluator_session *session;
+    struct price price;
+    struct error e;
+    ASSERT_OK(subject_text(&subject, text, strlen(text), &e), &e);
+    ASSERT_OK(subject_mesh(&subject, "x=2", &e), &e);
+    ASSERT_OK(cost_machine_create(&subject.mesh, "h100", 0, &subject.machine, &e), &e);
+    make_plain(&subject.machine, &backend, rules);
+    ASSERT_OK(subject_evaluator(&subject, &e), &e);
+    plan_init(&plan, subject.nda, &subject.mesh);
+    if (baseline)
+        ASSERT_OK(plan_baseline_find(subject.context, baseline, &found, &e), &e);
+    else
+        shard_second_dim(&subject, &plan);
+    for (uint32_t i = 0; baseline && i < found.count; i++)
+        plan_apply(subject.context, &plan, found.decisions[i]);
+    session = evaluator_session_create(subject.evaluator);
+    ASSERT_OK(evaluator_price(session, &plan, &price, NULL, &e), &e);
+    evaluator_session_destroy(session);
+    plan_release(&plan);
+    subject_close(&subject);
+    return price.peak_bytes;
+}
+
+/* Rows less their mean over their deviation, times a gain, in a product; and the gain's gradient. A gathered
+ * gain is no operand of the product: rows are stored before it, too. */
+static void rows_are_stored_before_gathered_gains(void **state)
+{
+#define ROWS "tensor<64x1024xf32>"
+#define SHORT "tensor<64xf32>"
+    static const char text[] =
+        "func.func @main(%x: " ROWS
+        ", %w: tensor<1024x1024xf32>, %g: tensor<1024xf32> {tf.aliasing_output = 1 "
+        ": i32}) -> (tensor<f32>, tensor<1024xf32>) {\n"
+        "    %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+        "    %share = stablehlo.constant dense<9.765625e-04> : " SHORT "\n"
+        "    %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (" ROWS
+        ", tensor<f32>) -> " SHORT "\n"
+        "    %1 = stablehlo.multiply %0, %share : " SHORT "\n"
+        "    %2 = stablehlo.broadcast_in_dim %1, dims = [0] : (" SHORT ") -> " ROWS "\n"
+        "    %3 = stablehlo.subtract %x, %2 : " ROWS "\n"
+        "    %4 = stablehlo.multiply %3, %3 : " ROWS "\n"
+        "    %5 = stablehlo.reduce(%4 init: %zero) applies stablehlo.add across dimensions = [1] : (" ROWS
+        ", tensor<f32>) -> " SHORT "\n"
+        "    %6 = stablehlo.rsqrt %5 : " SHORT "\n"
+        "    %7 = stablehlo.broadcast_in_dim %6, dims = [0] : (" SHORT ") -> " ROWS "\n"
+        "    %n = stablehlo.multiply %3, %7 : " ROWS "\n"
+        "    %8 = stablehlo.broadcast_in_dim %g, dims = [1] : (tensor<1024xf32>) -> " ROWS "\n"
+        "    %y = stablehlo.multiply %n, %8 : " ROWS "\n"
+        "    %o = stablehlo.dot_general %y, %w, contracting_dims = [1] x [0] : (" ROWS
+        ", tensor<1024x1024xf32>) -> " ROWS "\n"
+        "    %t = stablehlo.tanh %o : " ROWS "\n"
+        "    %loss = stablehlo.reduce(%t init: %zero) applies stablehlo.add across dimensions = [0, 1] : "
+        "(" ROWS ", tensor<f32>) -> tensor<f32>\n"
+        "    %d = stablehlo.dot_general %t, %w, contracting_dims = [1] x [1] : (" ROWS
+        ", tensor<1024x1024xf32>) -> " ROWS "\n"
+        "    %9 = stablehlo.multiply %d, %n : " ROWS "\n"
+        "    %10 = stablehlo.reduce(%9 init: %zero) applies stablehlo.add across dimensions = [0] : (" ROWS
+        ", tensor<f32>) -> tensor<1024xf32>\n"
+        "    %11 = stablehlo.subtract %g, %10 : tensor<1024xf32>\n"
+        "    return %loss, %11 : tensor<f32>, tensor<1024xf32>\n}\n";
+#undef SHORT
+#undef ROWS
+    uint32_t rules = COST_FUSE_BYTES | COST_FUSE_NORMS;
+    int64_t rows = 32 * 1024 * 4, statistics = 2 * 32 * 4; /* on one of two devices */
+    assert_int_equal(peak_of_plan(text, "fsdp:x", rules) - peak_of_plan(text, "fsdp:x", COST_FUSE_BYTES),
+                     rows - statistics); /* which need not wait any more */
+    assert_int_equal(peak_of_plan(text, "batch:x", rules), peak_of_plan(text, "batch:x", COST_FUSE_BYTES));
+}
+
+/* The gradient of stacked weights that is reduced alone stays in its product's order: XLA for GPUs copies the
+ * moment into it. The gradient of one matrix is made in the order that is wanted. */
+static void moments_of_stacked_weights_are_copied(void **state)
+{
+    static const char stacked[] =
+        "func.func @main(%x: tensor<8x64x1024xf32>, %y: tensor<8x64x1088xf32>, %m: tensor<8x1088x1024xf32> "
+        "{tf.aliasing_output = 0 : i32}) -> tensor<8x1088x1024xf32> {\n"
+        "    %0 = stablehlo.dot_general %x, %y, batching_dims = [0] x [0], contracting_dims = [1] x [1] : "
+        "(tensor<8x64x1024xf32>, tensor<8x64x1088xf32>) -> tensor<8x1024x1088xf32>\n"
+        "    %1 = stablehlo.transpose %0, dims = [0, 2, 1] : (tensor<8x1024x1088xf32>) -> "
+        "tensor<8x1088x1024xf32>\n"
+        "    %2 = stablehlo.add %m, %1 : tensor<8x1088x1024xf32>\n"
+        "    return %2 : tensor<8x1088x1024xf32>\n}\n";
+    static const char single[] =
+        "func.func @main(%x: tensor<64x1024xf32>, %y: tensor<64x8704xf32>, %m: tensor<8704x1024xf32> "
+        "{tf.aliasing_output = 0 : i32}) -> tensor<8704x1024xf32> {\n"
+        "    %0 = stablehlo.dot_general %x, %y, contracting_dims = [0] x [0] : "
+        "(tensor<64x1024xf32>, tensor<64x8704xf32>) -> tensor<1024x8704xf32>\n"
+        "    %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<1024x8704xf32>) -> tensor<8704x1024xf32>\n"
+        "    %2 = stablehlo.add %m, %1 : tensor<8704x1024xf32>\n"
+        "    return %2 : tensor<8704x1024xf32>\n}\n";
+    uint16_t plain = COST_FUSE_BYTES, rules = COST_FUSE_BYTES | COST_FUSE_BATCHED;
+    assert_int_equal(peak_of_plan(stacked, NULL, rules) - peak_of_plan(stacked, NULL, plain),
+                     8 * 1088 * 1024 * 4);
+    assert_int_equal(peak_of_plan(single, "batch:x", rules), peak_of_plan(single, "batch:x", plain));
+}
+
 /* Two reduce_scatters that XLA for GPUs makes one of: the first one's operand waits for the second's. */
 static void combined_scatters_hold_their_operands(void **state)
 {
@@ -420,6 +605,11 @@ int main(void)
         cmocka_unit_test(gathers_beside_products_have_a_copy),
         cmocka_unit_test(scatters_of_elements_compare),
         cmocka_unit_test(scores_are_stored_as_exponentials),
+        cmocka_unit_test(arithmetic_takes_time),
+        cmocka_unit_test(elements_far_apart_take_transactions),
+        cmocka_unit_test(later_orders_are_turned_into_earlier_ones),
+        cmocka_unit_test(rows_are_stored_before_gathered_gains),
+        cmocka_unit_test(moments_of_stacked_weights_are_copied),
         cmocka_unit_test(combined_scatters_hold_their_operands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

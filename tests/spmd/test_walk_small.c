@@ -143,6 +143,20 @@ static const char linear[] =
     "  %7 = stablehlo.exponential %6 : tensor<8x16xf32>\n"
     "  return %7 : tensor<8x16xf32>\n}\n";
 
+/* x exp(-x) of a sum of partial sums: linear in it twice, reduced once */
+static const char twice[] =
+    "func.func @main(%x: tensor<16x32xf32>, %w: tensor<32x8xf32>, %v: tensor<32x8xf32>) -> tensor<16x8xf32> "
+    "{\n"
+    "  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<16x32xf32>, "
+    "tensor<32x8xf32>) -> tensor<16x8xf32>\n"
+    "  %1 = stablehlo.dot_general %x, %v, contracting_dims = [1] x [0] : (tensor<16x32xf32>, "
+    "tensor<32x8xf32>) -> tensor<16x8xf32>\n"
+    "  %2 = stablehlo.add %0, %1 : tensor<16x8xf32>\n"
+    "  %3 = stablehlo.negate %2 : tensor<16x8xf32>\n"
+    "  %4 = stablehlo.exponential %3 : tensor<16x8xf32>\n"
+    "  %5 = stablehlo.multiply %2, %4 : tensor<16x8xf32>\n"
+    "  return %5 : tensor<16x8xf32>\n}\n";
+
 /* two reshapes of one value that is also used as it is (as front ends without common subexpressions write
  * it) */
 static const char reshapes[] =
@@ -193,6 +207,23 @@ static void test_deferral(void **state)
     shard(&model, &plan, 2, 1, 0);
     model_walk(&model, &plan, &options);
     assert_int_equal(count(&model, SPMD_ALL_REDUCE), 2);
+    plan_release(&plan);
+    model_close(&model);
+}
+
+static void test_reduced_before_it_is_used_twice(void **state)
+{
+    struct model model;
+    struct plan plan = {0};
+
+    (void)state;
+    open_small(&model, twice, "a=4");
+    struct spmd_options options = spmd_default_options(&model.mesh);
+    options.combine_bytes = 1;
+    plan_init(&plan, model.nda, &model.mesh);
+    shard(&model, &plan, 0, 1, 0);
+    model_walk(&model, &plan, &options);
+    assert_int_equal(model.nda->program->ops[only_step(&model, SPMD_ALL_REDUCE)->op].code, IR_ADD);
     plan_release(&plan);
     model_close(&model);
 }
@@ -360,7 +391,7 @@ static void test_proof(void **state)
         {"scatter", scatter_add}, {"branches", branches},
         {"hoist", hoist},         {"inner", inner},
         {"across", across},       {"barrier", barrier},
-        {"linear", linear}};
+        {"linear", linear},       {"twice", twice}};
 
     (void)state;
     prove_all(programs, sizeof programs / sizeof *programs);
@@ -369,10 +400,15 @@ static void test_proof(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_deferral),   cmocka_unit_test(test_linear),
-        cmocka_unit_test(test_maxima),     cmocka_unit_test(test_initial_values),
-        cmocka_unit_test(test_hoist),      cmocka_unit_test(test_reshapes),
-        cmocka_unit_test(test_inner_atom), cmocka_unit_test(test_across_atoms),
+        cmocka_unit_test(test_deferral),
+        cmocka_unit_test(test_linear),
+        cmocka_unit_test(test_reduced_before_it_is_used_twice),
+        cmocka_unit_test(test_maxima),
+        cmocka_unit_test(test_initial_values),
+        cmocka_unit_test(test_hoist),
+        cmocka_unit_test(test_reshapes),
+        cmocka_unit_test(test_inner_atom),
+        cmocka_unit_test(test_across_atoms),
         cmocka_unit_test(test_proof),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
