@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # label: service
 # timeout: 240
+# processors: 2
 """`deadline_s` bounds every stage of a job: whatever hangs, and where, the job is over a tenth of it later (5 s at least), with what
 was found by then, and says so."""
 import json
