@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 toast = os.path.join(os.environ['TOAST_BIN'], 'toast')
-models = pathlib.Path(os.environ['TOAST_SOURCE']) / 'tests/models/small'
+models = pathlib.Path(os.environ['TOAST_SOURCE']) / 'tests/models/twins'
 MIB = 1 << 20
 USUAL = re.compile(r'((batch|fsdp|zero1|megatron|sequence(\[1\])?):\w+\+?)+')   # without groups alone
 # mesh, limit a device, planner
@@ -29,7 +29,7 @@ def check(ok, what):
 
 def plan(framework, mesh, limit, planner):
     with tempfile.TemporaryDirectory() as scratch:
-        done = subprocess.run([toast, 'plan', models / f'twin_{framework}.mlir', '--mesh', mesh, '--device', 'a100-40', '--planner', planner,
+        done = subprocess.run([toast, 'plan', models / f'{framework}.mlir', '--mesh', mesh, '--device', 'a100-40', '--planner', planner,
                                '--rollouts', '300', '--outputs', 'plan,report', '--quiet', '-o', scratch,
                                *(['--memory-limit', str(limit)] if limit else [])], capture_output=True, text=True)
         check(done.returncode == 0, f'{framework} on {mesh}: status {done.returncode} {done.stderr}')

@@ -2,7 +2,7 @@
 """usage: generate_twins.py jax|torch OUT.mlir
 
 Writes one model, a GPT's forward pass to its logits with weights as arguments, as the framework that is named lowers it: the pair in
-tests/models/small (twin_jax, twin_torch) with which tests/cli/test_twins.py asks whether both get one plan. Weights of torch are [out, in], of
+tests/models/twins with which tests/cli/test_twins.py asks whether both get one plan. Weights of torch are [out, in], of
 JAX [in, out]; else the two say the same: layer norms, fused queries, keys and values, causal softmax, gelu, a head of its own.
 
 Needs JAX (.venv) or torch with torch_xla (.venv-torch).
