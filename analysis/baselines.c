@@ -4,13 +4,12 @@
  * replicated | batch | fsdp = batch and all parameters stored sharded | fsdp-large = the same without small
  * parameters, as a persistence threshold has it | zero1 = batch and the optimizer's state stored sharded |
  * megatron = feed-forward, heads and vocabulary dims | one of these groups by its label (ffn, heads) |
- * sequence |
- * edge | expert, and two of them on one axis: megatron+sequence, edge+batch, ffn+batch .. sequence[01] takes
- * the other side of the second class of conflicts of a
- * sequence; regather lets go between distant uses what is gathered over an axis. Whatever the axes, decisions
- * come in the order batch, model dims, storage, update, sequence, regather: order is priority, and experts
- * write it so. Only of two strategies on one axis that are named the other way round (sequence, then batch
- * where the sequence is not) the first comes before all. */
+ * sequence | edge | expert, and two of them on one axis: megatron+sequence, edge+batch, ffn+batch ..
+ * sequence[01] takes the other side of the second class of conflicts of a sequence; regather lets go between
+ * distant uses what is gathered over an axis. Whatever the axes, decisions come in the order batch, model
+ * dims, storage, update, sequence, regather: order is priority, and experts write it so. Only of two
+ * strategies on one axis that are named the other way round (sequence, then batch where the sequence is not)
+ * the first comes before all. */
 #include "analysis/context.h"
 
 #include <stdio.h>
@@ -445,9 +444,8 @@ static void enter_sets(struct race *race, uint32_t size)
     }
 }
 
-/* Over one or two axes every combination races. Over more there are too many: one strategy on all axes,
- * two and three strategies on neighbouring axes as people lay them out, then one strategy on all axes but
- * one,
+/* Over one or two axes every combination races. Over more there are too many: one strategy on all axes, two
+ * and three strategies on neighbouring axes as people lay them out, then one strategy on all axes but one,
  * the others in any layout, and one strategy on fewer axes. */
 struct plan_baseline *plan_baselines(const struct plan_context *context, uint32_t *count)
 {

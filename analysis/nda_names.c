@@ -52,8 +52,8 @@ static uint32_t name_total(const struct nda *n)
     return end;
 }
 
-/* slots are in program order, so a definition is named before its uses (a loop's end aside: numbered before)
- * */
+/* slots are in program order, so a definition is named before its uses (a loop's end aside: numbered
+ * before) */
 static void name_freshly(struct names *names)
 {
     const struct nda *n = names->n;

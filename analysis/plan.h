@@ -163,10 +163,9 @@ enum error_code plan_decision_find(const struct plan_context *context, const cha
 
 /* Named expert plans, built from roles (docs/design/planner.md): "replicated", "batch:data",
  * "fsdp:data+megatron:model", "edge:data+batch:data" (both on one axis, the edges first) .. without
- * duplicates by
- * plan hash, at most 160: every combination over one or two axes; over more, one strategy on all axes, then
- * at most
- * three on runs of neighbouring axes, the usual layouts first, and one strategy on some of them. */
+ * duplicates by plan hash, at most 160: every combination over one or two axes; over more, one strategy on
+ * all axes, then at most three on runs of neighbouring axes, the usual layouts first, and one strategy on
+ * some of them. */
 enum { PLAN_BASELINE_LIST = 64 }; /* decisions of one expert plan at most; chosen, not tuned */
 struct plan_baseline {
     char name[160];
@@ -177,8 +176,7 @@ struct plan_baseline *plan_baselines(const struct plan_context *context, uint32_
 /* Plans around the one of that name. turn < number of axes: with another layout of that axis (one strategy or
  * two), another side of the sequence's conflicts ("sequence[1]:data"), or regather turned over; turn = number
  * of axes: the same of all axes that are alike at once, or two axes exchanged. At most 256, none twice, the
- * plan
- * itself not among them. Owned (free); none for a name that is no baseline's. */
+ * plan itself not among them. Owned (free); none for a name that is no baseline's. */
 struct plan_baseline *plan_baseline_variants(const struct plan_context *context, const char *name,
                                              uint32_t turn, uint32_t *count);
 enum error_code plan_baseline_find(const struct plan_context *context, const char *name,

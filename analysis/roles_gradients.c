@@ -170,10 +170,8 @@ static bool is_other_gradient(const struct nda *n, uint32_t op, uint32_t result)
 }
 
 /* A contraction without x sums over one of the colors and leaves none: they are features of a hidden layer,
- * no
- * examples. Attention, too, sums over a part of the examples, the keys' positions, but for each of the
- * others; and
- * other gradients sum over them all. */
+ * no examples. Attention, too, sums over a part of the examples, the keys' positions, but for each of the
+ * others; and other gradients sum over them all. */
 static bool is_summed_elsewhere(const struct nda *n, uint32_t x, uint32_t result, const uint8_t *color)
 {
     for (uint32_t space = 0; space < n->space_count; space++) {

@@ -77,8 +77,7 @@ static json_t *encode_walk(const struct report *report)
 {
     const struct spmd_options *options = evaluator_options(report->evaluator);
     const struct mesh *mesh = plan_context_mesh(evaluator_context(report->evaluator));
-    return json_pack("{s:I, s:o, s:o, s:b}", "combine_bytes",
-                     (json_int_t)(options->combine_bytes ? options->combine_bytes : SPMD_COMBINE_BYTES),
+    return json_pack("{s:I, s:o, s:o, s:b}", "combine_bytes", (json_int_t)spmd_combine_bytes(options),
                      "axis_order", encode_axes(mesh, options->axis_order, mesh->axis_count), "regather",
                      encode_regather(report, options, mesh), "defer_partials", options->defer_partials);
 }

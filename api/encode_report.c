@@ -105,13 +105,6 @@ static json_t *encode_tensors(const struct report *report)
     return list;
 }
 
-static const char *order_name(uint8_t order)
-{
-    return order == COST_ORDER_MEMORY        ? "memory"
-           : order == COST_ORDER_DEPTH_FIRST ? "depth_first"
-                                             : "program";
-}
-
 static json_t *encode_memory(const struct report *report)
 {
     json_t *points = json_array();
@@ -121,14 +114,14 @@ static json_t *encode_memory(const struct report *report)
                                "depth_first", (json_int_t)report->price.depth_first_peak_bytes);
     if (report->price.memory_peak_bytes)
         json_object_set_new(orders, "memory", json_integer(report->price.memory_peak_bytes));
-    return json_pack("{s:I, s:I, s:o, s:s, s:I, s:I, s:I, s:I, s:i, s:o, s:o}", "limit_bytes",
-                     (json_int_t)report->memory_limit_bytes, "peak_bytes",
-                     (json_int_t)report->price.peak_bytes, "peak_bytes_by_order", orders, "order",
-                     order_name(report->price.peak_order), "peak_step", (json_int_t)report->price.peak_step,
-                     "argument_bytes", (json_int_t)report->price.argument_bytes, "output_bytes",
-                     (json_int_t)report->price.output_bytes, "alias_bytes",
-                     (json_int_t)report->price.alias_bytes, "steps", (int)report->timeline_steps, "timeline",
-                     points, "at_peak", encode_tensors(report));
+    return json_pack(
+        "{s:I, s:I, s:o, s:s, s:I, s:I, s:I, s:I, s:i, s:o, s:o}", "limit_bytes",
+        (json_int_t)report->memory_limit_bytes, "peak_bytes", (json_int_t)report->price.peak_bytes,
+        "peak_bytes_by_order", orders, "order", price_order_name(report->price.peak_order), "peak_step",
+        (json_int_t)report->price.peak_step, "argument_bytes", (json_int_t)report->price.argument_bytes,
+        "output_bytes", (json_int_t)report->price.output_bytes, "alias_bytes",
+        (json_int_t)report->price.alias_bytes, "steps", (int)report->timeline_steps, "timeline", points,
+        "at_peak", encode_tensors(report));
 }
 
 /* of a network's plan: its factors by group and axis */

@@ -237,6 +237,19 @@ static enum error_code set_roles(json_t *root, const struct api_flags *flags, st
     return ERROR_OK;
 }
 
+/* flags whose words are a request's as they are */
+static void set_words(json_t *root, const struct api_flags *flags)
+{
+    const struct {
+        const char *name, *word;
+    } words[] = {{"overlap", flags->overlap}, {"price", flags->price},
+                 {"fold", flags->fold},       {"entry", flags->entry},
+                 {"planner", flags->planner}, {"annotations", flags->annotations}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (words[i].word)
+            json_object_set_new(root, words[i].name, json_string(words[i].word));
+}
+
 static enum error_code fill(json_t *root, const struct api_flags *flags, struct error *e)
 {
     if (!json_is_object(root))
@@ -246,18 +259,7 @@ static enum error_code fill(json_t *root, const struct api_flags *flags, struct 
         json_object_set_new(root, "device", json_string(flags->device));
     TRY(set_backend(root, flags, e));
     TRY(set_profile(root, flags, e));
-    if (flags->overlap)
-        json_object_set_new(root, "overlap", json_string(flags->overlap));
-    if (flags->price)
-        json_object_set_new(root, "price", json_string(flags->price));
-    if (flags->fold)
-        json_object_set_new(root, "fold", json_string(flags->fold));
-    if (flags->entry)
-        json_object_set_new(root, "entry", json_string(flags->entry));
-    if (flags->planner)
-        json_object_set_new(root, "planner", json_string(flags->planner));
-    if (flags->annotations)
-        json_object_set_new(root, "annotations", json_string(flags->annotations));
+    set_words(root, flags);
     TRY(set_roles(root, flags, e));
     TRY(set_integer(root, "combine_bytes", "--combine-bytes", flags->combine_bytes, e));
     TRY(set_integer(root, "memory_limit_bytes", "--memory-limit", flags->memory_limit, e));

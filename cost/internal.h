@@ -311,8 +311,8 @@ void price_note_uses(struct price_scratch *scratch, const struct spmd_local *loc
 /* a bf16 result of an elementwise op, which a device without such arithmetic computes in f32, and keeps in
  * f32 where nothing wants it in memory as it is */
 bool price_widens(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t value);
-/* recompute.c, by COST_FUSE_WORK, after the step's fate is known: its arithmetic, in the kernels that do it
- * */
+/* recompute.c, by COST_FUSE_WORK, after the step's fate is known: its arithmetic, in the kernels that do
+ * it */
 void price_add_work(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step,
                     enum step_fate fate);
 /* computed from two arrays as large as it and from something smaller: a softmax' gradient, of scores, of what
@@ -467,8 +467,7 @@ static inline uint32_t buffer_of(const struct price_scratch *scratch, uint32_t v
                                         : NDA_NONE;
 }
 /* Which part of a fold the step belongs to; 0: none. A reshard that something outside of all layers wants
- * (the
- * function's result) belongs to the layer whose value it changes. */
+ * (the function's result) belongs to the layer whose value it changes. */
 static inline uint8_t part_of(const struct price_scratch *scratch, const struct spmd_local *local,
                               const struct spmd_step *step)
 {

@@ -385,10 +385,8 @@ enum { TURNED_LEAST = 1 << 20 }; /* bytes; less is not worth a look */
  * gradient of stacked weights (experts) reduced alone; it copies an argument at its first use: moments when
  * the last product has run; parameters early, and their own memory is free for gradients from then on. For
  * libtpu it is what is reduced together with others, in one flat array, and what is scattered into blocks of
- * a
- * tile's lanes or more; its copies are kernels that the order places. Both ask any other product for the
- * order
- * that its reader wants (docs/design/price.md). */
+ * a tile's lanes or more; its copies are kernels that the order places. Both ask any other product for the
+ * order that its reader wants (docs/design/price.md). */
 enum { TILE_LANES = 128 };
 
 /* local size of the dimension that a reduce_scatter scatters */
@@ -442,8 +440,8 @@ static bool is_turned(const struct price_scratch *scratch, const struct spmd_loc
 }
 
 /* When a copy runs that the compiler's order places: by memory before the first kernel that takes more bytes
- * than it, for it could run all the time; in an order that goes from the results backward, when it is read.
- * */
+ * than it, for it could run all the time; in an order that goes from the results backward, when it is
+ * read. */
 static uint32_t copied_at(const struct price_scratch *scratch, int64_t bytes, uint32_t now)
 {
     uint32_t at = scratch->by_memory ? 0 : now;

@@ -401,8 +401,7 @@ struct found {
 };
 
 /* The peak of one order. What counts is the largest; or, of a compiler that looks for the least, the one
- * whose
- * peak without the copies of arguments is (of equals the one tried last). */
+ * whose peak without the copies of arguments is (of equals the one tried last). */
 static int64_t try_order(struct price_scratch *scratch, const struct spmd_local *local,
                          const struct kernel *line, enum cost_order order, struct found *found)
 {
@@ -460,11 +459,20 @@ void price_local(const struct spmd_local *local, const struct cost_machine *mach
     s->fold = NULL;
 }
 
+/* words for people, then a name; of what is no order (a damaged snapshot's) the first */
+static const char *const order_words[][2] = {[COST_ORDER_EITHER] = {"in program order", "program"},
+                                             [COST_ORDER_PROGRAM] = {"in program order", "program"},
+                                             [COST_ORDER_DEPTH_FIRST] = {"depth first", "depth_first"},
+                                             [COST_ORDER_MEMORY] = {"by memory", "memory"}};
+
 const char *price_order_words(uint8_t order)
 {
-    return order == COST_ORDER_MEMORY        ? "by memory"
-           : order == COST_ORDER_DEPTH_FIRST ? "depth first"
-                                             : "in program order";
+    return order_words[order <= COST_ORDER_MEMORY ? order : COST_ORDER_EITHER][0];
+}
+
+const char *price_order_name(uint8_t order)
+{
+    return order_words[order <= COST_ORDER_MEMORY ? order : COST_ORDER_EITHER][1];
 }
 
 bool price_reorder_to_peak(struct spmd_local *local, const struct cost_machine *machine, struct price *price)

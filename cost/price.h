@@ -54,10 +54,12 @@ void price_local(const struct spmd_local *local, const struct cost_machine *mach
 void price_reorder(struct spmd_local *local, const struct cost_machine *machine,
                    struct price_scratch **scratch, enum cost_order order);
 /* Puts the steps in the order in which *price has its peak, and peak_step where it stands then: for
- * price_timeline and price_live_at, which take steps as they stand. true: that was depth first. */
+ * price_timeline and price_live_at, which take steps as they stand. true: they were moved. */
 bool price_reorder_to_peak(struct spmd_local *local, const struct cost_machine *machine, struct price *price);
-/* "in program order", "depth first", "by memory": for people */
+/* enum cost_order. "in program order", "depth first", "by memory": for people; "program", "depth_first",
+ * "memory": for report.json */
 const char *price_order_words(uint8_t order);
+const char *price_order_name(uint8_t order);
 
 /* Time of one step (compute or collective), once (not x trips); algorithm (may be NULL) names the
  * collective's. */
@@ -113,10 +115,8 @@ const struct cost_machine *evaluator_machine(const struct evaluator *evaluator);
 const struct spmd_options *evaluator_options(const struct evaluator *evaluator);
 const struct price *evaluator_unsharded(const struct evaluator *evaluator);
 /* Lets evaluator_price_folded price the program with its repeated layers cut to `kept` (analysis/fold.h;
- * even,
- * at least 4), or as a whole where kept is 0. false: it does not fold so; it is priced as a whole then.
- * Before
- * any session of the evaluator is created. */
+ * even, at least 4), or as a whole where kept is 0. false: it does not fold so; it is priced as a whole then.
+ * Before any session of the evaluator is created. */
 bool evaluator_fold(struct evaluator *evaluator, uint32_t kept);
 uint32_t evaluator_fold_layers(const struct evaluator *evaluator); /* of the program; 0: it is not folded */
 

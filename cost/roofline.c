@@ -146,8 +146,7 @@ static uint8_t effort_of(uint16_t code)
 }
 
 /* The same in eighths, of any elementwise op: XLA's profile of an H100 has a sum, a product or a conversion
- * at
- * a sixth of a byte, a quotient at 1.1, an exponential at 3.7. */
+ * at a sixth of a byte, a quotient at 1.1, an exponential at 3.7. */
 static uint16_t work_of(const struct ir_program *program, uint32_t op, uint8_t effort)
 {
     uint16_t code = program->ops[op].code;
@@ -157,8 +156,6 @@ static uint16_t work_of(const struct ir_program *program, uint32_t op, uint8_t e
         !ir_element_is_float((enum ir_element)ir_value_type(program, ir_result(program, op, 0))->element);
     return (uint16_t)(code == IR_DIVIDE && !whole ? 9 : effort ? 8 * effort : 1);
 }
-
-enum { NORMAL_HOPS = 8 }; /* ops from a row's reduction to the factor of its elements */
 
 static bool reduces_short_row(const struct ir_program *program, uint32_t op)
 {
@@ -183,7 +180,6 @@ static bool scatters_elements(const struct ir_program *program, uint32_t op)
            updates->rank <= into->rank;
 }
 
-/* select --> subtract (the row's maximum) --> exponential, float32 */
 enum { SCORE_HOPS = 8 }; /* ops between a product and its mask: more is no attention */
 
 /* does a transpose stand between the product that a value is computed from and the value? */
@@ -201,8 +197,8 @@ static bool comes_turned(const struct ir_program *program, uint32_t value)
     return false;
 }
 
-/* An exponential of masked scores, in the order in which their product makes them: product, mask, maximum,
- * exponential and sum can be one kernel. */
+/* An exponential of masked scores (select --> subtract the row's maximum --> exponential, float32), in the
+ * order in which their product makes them: product, mask, maximum, exponential and sum can be one kernel. */
 static bool is_of_scores(const struct ir_program *program, uint32_t op)
 {
     const struct ir_type *type = ir_value_type(program, ir_result(program, op, 0));
@@ -233,6 +229,8 @@ static bool is_centred(const struct ir_program *program, uint32_t op)
     return by != IR_NONE && ir_operand(program, by, 0) == ir_operand(program, op, 0) &&
            reduces_short_row(program, by);
 }
+
+enum { NORMAL_HOPS = 8 }; /* ops from a row's reduction to the factor of its elements */
 
 /* a broadcast of what is computed elementwise from a row's reduction */
 static bool is_of_row(const struct ir_program *program, uint32_t value)

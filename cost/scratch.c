@@ -67,8 +67,8 @@ void price_scratch_destroy(struct price_scratch *scratch)
     free(scratch);
 }
 
-/* FLOPs of an H100's f32 units while it moves one byte, by its datasheet: what op_info.effort is counted in
- * */
+/* FLOPs of an H100's f32 units while it moves one byte, by its datasheet: what op_info.effort is counted
+ * in */
 static const double h100_flops_per_byte = 67e12 / 3350e9;
 
 static void take_rules(struct price_scratch *scratch, const struct cost_machine *machine)

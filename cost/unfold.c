@@ -65,17 +65,12 @@ struct unfold {
     size_t pool_room, value_room, step_room, time_room, use_room, kernel_room;
 };
 
-static int64_t combine_bytes(const struct spmd_local *local)
-{
-    return local->options.combine_bytes ? local->options.combine_bytes : SPMD_COMBINE_BYTES;
-}
-
 /* ---------------------------------------------------------------- where copies stand */
 /* Is it an all_reduce that may have waited in a bucket? */
 static bool may_wait(const struct unfold *unfold, const struct spmd_step *step)
 {
     return step->kind == SPMD_ALL_REDUCE &&
-           unfold->local->values[step->results].bytes < combine_bytes(unfold->local);
+           unfold->local->values[step->results].bytes < spmd_combine_bytes(&unfold->local->options);
 }
 
 /* The walk goes through the body in order; what it makes before an op's own step, it makes for that op. */
@@ -459,7 +454,7 @@ static void put_into_bucket(struct price_unfolded *out, uint32_t index)
         const struct spmd_step *other = step_of(unfold, &unfold->sorted[unfold->waiting.at[i]]);
         sum += may_join(unfold, step, other) ? unfold->local->values[other->results].bytes : 0;
     }
-    if (sum > combine_bytes(unfold->local))
+    if (sum > spmd_combine_bytes(&unfold->local->options))
         empty_bucket(out, step);
     VEC_PUSH(&unfold->waiting, index);
     unfold->waits[results_of(unfold, &unfold->sorted[index])] = 1;
@@ -492,7 +487,7 @@ static enum tuple_place place_in_run(struct unfold *unfold, const struct spmd_st
     if (step->kind != SPMD_ALL_GATHER || !step->combined)
         return TUPLE_NONE;
     bool joins = before && before->combined && may_join(unfold, step, before) &&
-                 unfold->run_bytes + bytes <= combine_bytes(unfold->local);
+                 unfold->run_bytes + bytes <= spmd_combine_bytes(&unfold->local->options);
     unfold->run_bytes = joins ? unfold->run_bytes + bytes : bytes;
     return joins ? TUPLE_NEXT : TUPLE_FIRST;
 }

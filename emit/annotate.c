@@ -143,7 +143,7 @@ static uint32_t constrain_to(struct emit *e, uint32_t value, const struct spmd_f
     const struct spmd_value *spmd_value = &e->local->values[value];
     text_add(&sharding, "#sdy.sharding");
     if (shape == ATOMS)
-        emit_atom_sharding_text(e, spmd_value->origin, form, &sharding);
+        emit_numbered_sharding_text(e, nda_atom_count(e->nda, spmd_value->origin), form, &sharding);
     else
         (void)emit_sharding_text(e, spmd_value->origin, form, &sharding);
     struct ir_attr attr = ir_build_named(e->builder, "sharding", ir_build_text(e->builder, sharding.at));

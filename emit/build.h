@@ -179,9 +179,10 @@ enum error_code emit_collective(struct emit *e, uint32_t first, uint32_t count,
  * it. */
 bool emit_sharding_text(const struct emit *e, uint32_t origin, const struct spmd_form *form,
                         struct text *out);
-/* the same for the value seen as an array of its atoms */
-void emit_atom_sharding_text(const struct emit *e, uint32_t origin, const struct spmd_form *form,
-                             struct text *out);
+/* the same of a form whose numbers are those of the `rank` dimensions themselves: of a value seen as an array
+ * of its atoms, or of one that is split over whole dimensions */
+void emit_numbered_sharding_text(const struct emit *e, uint32_t rank, const struct spmd_form *form,
+                                 struct text *out);
 struct ir_attr emit_mesh_attr(struct emit *e);
 
 /* ---------------------------------------------------------------- steps.c: the steps in order, regions

@@ -63,25 +63,6 @@ static uint32_t build(struct emit *e, const struct propagate_constraint *constra
     return ir_builder_result(e->builder, op, 0);
 }
 
-/* a form over dims */
-static void add_dims(const struct emit *e, uint32_t value, const struct spmd_form *form, struct text *out)
-{
-    const struct ir_type *type = ir_value_type(e->program, value);
-    text_add(out, "<@mesh, [");
-    for (uint32_t dim = 0; type->kind == IR_TYPE_TENSOR && dim < type->rank; dim++) {
-        bool first = true;
-        text_add(out, dim ? ", {" : "{");
-        for (uint32_t position = 0; position < e->mesh->axis_count; position++)
-            for (uint32_t axis = 0; axis < e->mesh->axis_count; axis++)
-                if (form->at[axis] == dim && form->position[axis] == position) {
-                    text_printf(out, "%s\"%s\"", first ? "" : ", ", e->mesh->axes[axis].name);
-                    first = false;
-                }
-        text_add(out, "}");
-    }
-    text_add(out, "]>");
-}
-
 bool constrained_forms(struct emit *e, uint32_t op, struct ir_attr *out)
 {
     const struct ir_op *at = &e->program->ops[op];
@@ -93,7 +74,9 @@ bool constrained_forms(struct emit *e, uint32_t op, struct ir_attr *out)
     text_add(&text, "#sdy.sharding_per_value<[");
     for (uint32_t i = 0; i < at->result_count; i++) {
         text_add(&text, i ? ", " : "");
-        add_dims(e, at->results + i, &e->forms[at->results + i], &text);
+        const struct ir_type *type = ir_value_type(e->program, at->results + i);
+        emit_numbered_sharding_text(e, type->kind == IR_TYPE_TENSOR ? type->rank : 0,
+                                    &e->forms[at->results + i], &text);
         any |= !spmd_form_equal(&e->forms[at->results + i], &spmd_form_none);
     }
     text_add(&text, "]>");

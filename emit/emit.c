@@ -255,11 +255,9 @@ static size_t root_size(const char *name)
     return strcspn(name, "/");
 }
 
-/* XLA calls what stands in a manual_computation and then inlines it: an op keeps its name when it begins
- * with the
- * call's, and gets the call's before its own when not ("call.1/", where the call has none). So the call is
- * named as
- * most of the ops begin (the majority of Boyer and Moore's vote, where there is one). */
+/* XLA calls what stands in a manual_computation and then inlines it: an op keeps its name when it begins with
+ * the call's, and gets the call's before its own when not ("call.1/", where the call has none). So the call
+ * is named as most of the ops begin (the majority of Boyer and Moore's vote, where there is one). */
 static uint32_t root_location(struct emit *e)
 {
     const struct ir_program *program = e->program;

@@ -31,12 +31,11 @@ bool emit_sharding_text(const struct emit *e, uint32_t origin, const struct spmd
     return exact;
 }
 
-void emit_atom_sharding_text(const struct emit *e, uint32_t origin, const struct spmd_form *form,
-                             struct text *out)
+void emit_numbered_sharding_text(const struct emit *e, uint32_t rank, const struct spmd_form *form,
+                                 struct text *out)
 {
-    uint32_t count = nda_atom_count(e->nda, origin);
     text_add(out, "<@mesh, [");
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < rank; i++) {
         struct emit_axes axes = emit_atom_axes(e, form, (uint8_t)i);
         bool first = true;
         text_add(out, i ? ", {" : "{");

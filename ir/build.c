@@ -53,25 +53,31 @@ void ir_builder_destroy(struct ir_builder *builder)
 }
 
 /* ---------------------------------------------------------------- strings and types */
-static void strings_grow(struct ir_builder *builder)
+void builder_slots_grow(const struct ir_builder *builder, builder_slots *slots, uint32_t first,
+                        uint32_t count, size_t (*hash)(const struct ir_builder *builder, uint32_t entry))
 {
-    size_t room = builder->slots.count ? builder->slots.count * 2 : 256;
-    free(builder->slots.at);
-    builder->slots.at = mem_zalloc(room, sizeof *builder->slots.at);
-    builder->slots.count = builder->slots.room = room;
-    for (uint32_t i = 0; i < builder->strings.count; i++) {
-        const struct ir_string *string = &builder->strings.at[i];
-        size_t slot = hash_bytes(builder->characters.at + string->offset, string->size, 0) & (room - 1);
-        while (builder->slots.at[slot])
+    size_t room = slots->count ? slots->count * 2 : 256;
+    free(slots->at);
+    slots->at = mem_zalloc(room, sizeof *slots->at);
+    slots->count = slots->room = room;
+    for (uint32_t entry = first; entry < first + count; entry++) {
+        size_t slot = hash(builder, entry) & (room - 1);
+        while (slots->at[slot])
             slot = (slot + 1) & (room - 1);
-        builder->slots.at[slot] = i + 1;
+        slots->at[slot] = entry + 1;
     }
+}
+
+static size_t string_hash(const struct ir_builder *builder, uint32_t entry)
+{
+    const struct ir_string *string = &builder->strings.at[entry];
+    return hash_bytes(builder->characters.at + string->offset, string->size, 0);
 }
 
 uint32_t ir_build_string(struct ir_builder *builder, const char *text, size_t size)
 {
     if (builder->strings.count * 2 >= builder->slots.count)
-        strings_grow(builder);
+        builder_slots_grow(builder, &builder->slots, 0, (uint32_t)builder->strings.count, string_hash);
     size_t slot = hash_bytes(text, size, 0) & (builder->slots.count - 1);
     for (; builder->slots.at[slot]; slot = (slot + 1) & (builder->slots.count - 1)) {
         const struct ir_string *string = &builder->strings.at[builder->slots.at[slot] - 1];

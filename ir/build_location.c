@@ -10,8 +10,7 @@
 #include <string.h>
 
 /* Calls in calls make names of names. XLA's own are some hundreds of characters; what would be longer than
- * this
- * keeps the callee's. */
+ * this keeps the callee's. */
 enum { LONGEST_NAME = 4096 };
 
 /* ---------------------------------------------------------------- interning */
@@ -31,19 +30,10 @@ static bool same_location(const struct ir_builder *builder, const struct ir_loca
            memcmp(builder->location_parts.at + have->first, parts, have->count * sizeof *parts) == 0;
 }
 
-static void slots_grow(struct ir_builder *builder)
+static size_t entry_hash(const struct ir_builder *builder, uint32_t entry)
 {
-    size_t room = builder->location_slots.count ? builder->location_slots.count * 2 : 256;
-    free(builder->location_slots.at);
-    builder->location_slots.at = mem_zalloc(room, sizeof *builder->location_slots.at);
-    builder->location_slots.count = builder->location_slots.room = room;
-    for (uint32_t i = 1; i < builder->locations.count; i++) {
-        const struct ir_location *location = &builder->locations.at[i];
-        size_t slot = location_hash(location, builder->location_parts.at + location->first) & (room - 1);
-        while (builder->location_slots.at[slot])
-            slot = (slot + 1) & (room - 1);
-        builder->location_slots.at[slot] = i + 1;
-    }
+    const struct ir_location *location = &builder->locations.at[entry];
+    return location_hash(location, builder->location_parts.at + location->first);
 }
 
 uint32_t ir_build_location(struct ir_builder *builder, const struct ir_location *location,
@@ -54,7 +44,8 @@ uint32_t ir_build_location(struct ir_builder *builder, const struct ir_location 
     if (made.kind == IR_LOCATION_UNKNOWN)
         return 0;
     if (builder->locations.count * 2 >= builder->location_slots.count)
-        slots_grow(builder);
+        builder_slots_grow(builder, &builder->location_slots, 1, (uint32_t)builder->locations.count - 1,
+                           entry_hash); /* number 0 is in no table */
     made.count = count;
     parts = count ? parts : &none;
     VEC_RESERVE(&builder->location_parts, builder->location_parts.count + count + 1);

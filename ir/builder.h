@@ -24,6 +24,9 @@ struct copies {
     VEC(uint32_t) locations;
 };
 
+/* an open hash table of interned entries: their number + 1; 0: free */
+typedef VEC(uint32_t) builder_slots;
+
 struct ir_builder {
     VEC(struct ir_string) strings;
     VEC(struct ir_type) types;
@@ -42,10 +45,9 @@ struct ir_builder {
     VEC(char) characters;
     VEC(unsigned char) bytes;
 
-    VEC(uint32_t) slots;          /* hash table of strings: index + 1 */
-    VEC(uint32_t) location_slots; /* of locations: index + 1 */
-    VEC(uint32_t) type_of_string; /* index + 1, by string */
-    VEC(uint16_t) code_of_string; /* opcode + 1, by string */
+    builder_slots slots, location_slots; /* of strings, of locations */
+    VEC(uint32_t) type_of_string;        /* index + 1, by string */
+    VEC(uint16_t) code_of_string;        /* opcode + 1, by string */
 
     VEC(struct frame) frames;
     VEC(uint32_t) open_ops;
@@ -54,6 +56,9 @@ struct ir_builder {
     struct copies copies;
 };
 
+/* Doubles a table and enters the entries first .. first + count again, each by its hash. */
+void builder_slots_grow(const struct ir_builder *builder, builder_slots *slots, uint32_t first,
+                        uint32_t count, size_t (*hash)(const struct ir_builder *builder, uint32_t entry));
 /* forgets what was copied of another program than this one */
 void builder_copies_from(struct ir_builder *builder, const struct ir_program *from);
 /* a string of another program; IR_NONE stays */

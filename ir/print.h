@@ -2,8 +2,7 @@
  *
  * The text reads back as an equal program, by jaxlib and by ir_read. Large constants are printed as hex, i1
  * constants as lists; values are numbered %0, %1 .. in program order. Locations are printed as aliases where
- * the
- * program has any. Text is appended to `out`; nothing here fails. */
+ * the program has any. Text is appended to `out`; nothing here fails. */
 #ifndef TOAST_IR_PRINT_H
 #define TOAST_IR_PRINT_H
 

@@ -1,10 +1,7 @@
 /* Locations in printed text: each that is used gets an alias, `#loc7 = loc("mul"(#loc3))`, so that the text
- * grows by
- * some bytes an op however deep its stack of calls is. MLIR wants the aliases of block arguments defined
- * before the
- * module; the others stand behind it, as MLIR's own printer has them. Aliases are numbered in the order of
- * their
- * definitions, parts before what they are part of. */
+ * grows by some bytes an op however deep its stack of calls is. MLIR wants the aliases of block arguments
+ * defined before the module; the others stand behind it, as MLIR's own printer has them. Aliases are numbered
+ * in the order of their definitions, parts before what they are part of. */
 #include "ir/printer.h"
 
 #include <stdlib.h>

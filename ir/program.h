@@ -223,9 +223,8 @@ struct ir_constant {
 };
 
 /* MLIR's locations, which compilers hand on to profilers: `loc("jit(step)/mul"(callsite(.. at ..)))`. Equal
- * ones
- * have one index, and parts stand before what they are part of. Number 0 is `loc(unknown)` in every program.
- * */
+ * ones have one index, and parts stand before what they are part of. Number 0 is `loc(unknown)` in every
+ * program. */
 enum ir_location_kind {
     IR_LOCATION_UNKNOWN,
     IR_LOCATION_FILE,     /* "text":line:column, to end_line:end_column unless these are 0 */
@@ -343,9 +342,8 @@ const struct ir_attr *ir_function_result_attrs(const struct ir_program *program,
 /* name of a block argument as its location says ("params['embed']", else "file:line"); "" when it has none */
 const char *ir_value_location(const struct ir_program *program, uint32_t value);
 /* The name that compilers give an op at this location ("jit(step)/mul"; a string), and in *behind, if not
- * NULL,
- * what the location says besides it. Names that end in a colon are XLA's types of ops and are passed over; of
- * a call the callee's counts, of fused locations the first that has one. IR_NONE: none has. */
+ * NULL, what the location says besides it. Names that end in a colon are XLA's types of ops and are passed
+ * over; of a call the callee's counts, of fused locations the first that has one. IR_NONE: none has. */
 uint32_t ir_location_name(const struct ir_program *program, uint32_t location, uint32_t *behind);
 /* the location of a block argument, of program->locations; 0 when it has none */
 uint32_t ir_value_loc(const struct ir_program *program, uint32_t value);

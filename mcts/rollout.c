@@ -277,8 +277,7 @@ static void walker_start(struct core_task *task, struct walker *walker)
                                                      : &search->root;
     static const int32_t slacks[] = {0, 5 * REWARD_DEPTH, 20 * REWARD_DEPTH, 50 * REWARD_DEPTH};
     walker->list = from->list;
-    walker->value = core_reward(search, from->cost) -
-                    (int32_t)from->list.count * (search->tuning.any_length ? 0 : REWARD_DEPTH);
+    walker->value = core_reward(search, from->cost) - (int32_t)from->list.count * depth_reward(task);
     walker->slack = slacks[rng_below(&task->rng, search->tuning.slacks)];
 }
 

@@ -107,10 +107,10 @@ static enum error_code price_list(const struct search *search, void *session, st
  * axis, over plans that differ in what an axis does, in the side of a sequence's conflict or in what is
  * gathered again, while that pays. The steps of the climb join the list. */
 enum {
-    MOST_CLIMBING = 200,
+    MOST_CLIMBING = 200, /* plans priced for that, in all; about 2 ms each for t2b */
     CLIMBS = 2,
-    JOINING = 2
-}; /* plans priced for that, in all; about 2 ms each for t2b */
+    JOINING = 2 /* plans of a step, at most */
+};
 
 static enum error_code price_baseline(struct search *search, void *session,
                                       const struct search_domain_baseline *from, uint32_t index,

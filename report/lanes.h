@@ -20,8 +20,7 @@ void report_lanes_make(const struct spmd_local *local, const struct cost_machine
 void report_trace_text(const struct spmd_local *local, const struct cost_machine *machine,
                        const struct ir_program *program, struct text *out);
 /* the picture: two curves of shares over `span_ps` of a step that begin at `from_ps`; shares: `count` values
- * of
- * 0 to 1 each */
+ * of 0 to 1 each */
 void report_lanes_picture(const double *compute, const double *communication, uint32_t count, double from_ps,
                           double span_ps, struct text *svg);
 

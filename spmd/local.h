@@ -150,6 +150,10 @@ struct spmd_options {                   /* the walk's choices; part of plan.json
     uint8_t gather_everything; /* tests only: every operand replicated before every op */
 };
 struct spmd_options spmd_default_options(const struct mesh *mesh);
+static inline int64_t spmd_combine_bytes(const struct spmd_options *options)
+{
+    return options->combine_bytes ? options->combine_bytes : SPMD_COMBINE_BYTES;
+}
 
 struct spmd_scratch; /* tables of the module and working memory, kept between walks */
 

@@ -328,9 +328,8 @@ static void visit_results(struct propagate *p, uint32_t stage)
         p->waits[p->stack[--p->stack_count]] = 0;
 }
 
-/* In Shardy's order, because the first to split a value wins: results, every space in program order but
- * those that
- * see a change at once, results again. */
+/* In Shardy's order, because the first to split a value wins: results, every space in program order but those
+ * that see a change at once, results again. */
 static void settle(struct propagate *p, uint32_t stage)
 {
     visit_results(p, stage);

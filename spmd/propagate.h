@@ -3,17 +3,14 @@
  *
  * It promises a plan that spmd_walk takes: what the user's PartitionSpecs and constraints alone come to, in
  * the same currency as the plan that they were taken from. Shardings propagate over whole dimensions, by
- * Shardy's
- * rules (propagate_rule.h), and become factors of ours only at the end, as far as they cut atoms evenly. It
- * is a
- * model: sub-axes do not exist, and where XLA's partitioner chooses how to split an op whose operands and
- * results
- * disagree we choose by a rule of our own (docs/forms.md). It never changes program, context or plan.
+ * Shardy's rules (propagate_rule.h), and become factors of ours only at the end, as far as they cut atoms
+ * evenly. It is a model: sub-axes do not exist, and where XLA's partitioner chooses how to split an op whose
+ * operands and results disagree we choose by a rule of our own (docs/forms.md). It never changes program,
+ * context or plan.
  *
- * The order is Shardy's: ops that pass a sharding through first (those whose operands have one use before
- * the others), then factors that pass through any op, then all but broadcasts forward, then all; of what
- * meets
- * in one op the larger tensor's first. */
+ * The order is Shardy's: ops that pass a sharding through first (those whose operands have one use before the
+ * others), then factors that pass through any op, then all but broadcasts forward, then all; of what meets in
+ * one op the larger tensor's first. */
 #ifndef TOAST_SPMD_PROPAGATE_H
 #define TOAST_SPMD_PROPAGATE_H
 

@@ -42,8 +42,7 @@ struct propagate_axes propagate_axes_on(const struct spmd_form *form, uint8_t at
 void propagate_op_open(struct propagate_op *op);
 
 /* Gives every tensor what it can take, whatever the others can; sets .changed of those that are split
- * further,
- * never takes a split back. */
+ * further, never takes a split back. */
 void propagate_op_run(struct propagate_op *op);
 
 #endif

@@ -1,6 +1,5 @@
 /* Rules over whole dimensions: pointwise where an op keeps its dims, by greatest common divisors for
- * reshapes,
- * else from the analysis' factors, those of a dim's atoms taken together. */
+ * reshapes, else from the analysis' factors, those of a dim's atoms taken together. */
 #include "spmd/propagate_rule.h"
 
 #include <stdlib.h>

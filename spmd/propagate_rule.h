@@ -4,13 +4,10 @@
  *     dot       x[i, k] w[k, j] -> y[i, j]     a factor is in one dim of a tensor, or in none
  *     reshape   x[i*j] -> y[i, j]              several factors are in one dim, major ones have lower numbers
  *
- * Where our analysis keeps atoms apart a dimension is one factor here (a fused query-key-value dimension of
- * 3 x
- * heads x width is one), because XLA shards dimensions. Slices, pads and concatenations pass a sharding of
- * the
- * dimension that they change. Read only after it is made; borrowed from the analysis: nothing. Source: the
- * sharding
- * rules of Shardy (docs/forms.md). */
+ * Where our analysis keeps atoms apart a dimension is one factor here (a fused query-key-value dimension of 3
+ * x heads x width is one), because XLA shards dimensions. Slices, pads and concatenations pass a sharding of
+ * the dimension that they change. Read only after it is made; borrowed from the analysis: nothing. Source:
+ * the sharding rules of Shardy (docs/forms.md). */
 #ifndef TOAST_SPMD_PROPAGATE_RULE_H
 #define TOAST_SPMD_PROPAGATE_RULE_H
 

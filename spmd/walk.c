@@ -210,8 +210,7 @@ enum error_code spmd_walk(const struct plan_context *context, const struct plan 
                         .table = &scratch->table,
                         .axes = out->mesh->axis_count,
                         .trips = 1,
-                        .combine_bytes =
-                            out->options.combine_bytes ? out->options.combine_bytes : SPMD_COMBINE_BYTES};
+                        .combine_bytes = spmd_combine_bytes(&out->options)};
     for (uint32_t axis = 0; axis < walk.axes; axis++)
         walk.size[axis] = out->mesh->axes[axis].size;
     walk_order_axes(&walk, &out->options);

@@ -1,8 +1,7 @@
 /* fft, cholesky and triangular_solve: batched, by their definitions, in double. An fft is a sum over all
  * pairs of positions. The bits of rng_bit_generator are the implementation's own: here a hash of the state
- * and of each
- * element's place stands for them, the same on both sides of a comparison. rng has no state, and is refused.
- * */
+ * and of each element's place stands for them, the same on both sides of a comparison. rng has no state, and
+ * is refused. */
 #include "verify/value.h"
 
 #include "base/hash.h"

@@ -1,6 +1,5 @@
 /* `loc(..)` -> what an op or an argument says of where it comes from: as a short text for people, and whole,
- * as
- * locations of the program, for whoever reads what is written of it. The short text:
+ * as locations of the program, for whoever reads what is written of it. The short text:
  *
  *     loc("a.py":3:5)             "a.py:3"
  *     loc("name"(X))              for an op the text of X, for an argument "name"

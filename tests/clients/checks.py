@@ -3,6 +3,8 @@
 check(name, make) raises AssertionError, else returns a row (name, specs alone, annotated, the plan) of bytes. The memory
 limit is a share of the unsharded peak, so that a plan has to shard; prices are of a GPU, runs on eight CPU devices.
 """
+import sys
+
 import hlo
 import jax
 import numpy as np
@@ -71,3 +73,10 @@ def check(name, make, share=0.45, steps=3, factor=1.1):
     print(f"{name}: off {off:.1e}; bytes: specs {row[1]:,}, annotated {moved:,}, plan {wanted:,}; {plan}", flush=True)
     assert moved <= wanted * factor + 1024, f"{name}: XLA moves {moved} bytes, the plan {wanted}"
     return row
+
+
+def check_all(models, wider):
+    """those that the command line names, else all; wider: what XLA moves of some, over what the plan does; returns the exit status"""
+    for name in sys.argv[1:] or models:
+        check(name, models[name], factor=wider.get(name, 1.1))
+    return 0

@@ -14,12 +14,5 @@ import frameworks  # noqa: E402
 # what XLA for CPUs moves above the plan today, where that is more than a tenth
 WIDER = {"haiku": 1.3}
 
-
-def main():
-    for name in sys.argv[1:] or frameworks.FRAMEWORKS:
-        checks.check(name, frameworks.FRAMEWORKS[name], factor=WIDER.get(name, 1.1))
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(checks.check_all(frameworks.FRAMEWORKS, WIDER))

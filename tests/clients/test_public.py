@@ -14,12 +14,5 @@ import public  # noqa: E402
 # the output layer is the embedding: XLA for CPUs sums that weight's two gradients over the devices apart and adds them then, the plan adds first
 WIDER = {"bert": 1.25, "gpt2": 1.15}
 
-
-def main():
-    for name in sys.argv[1:] or public.PUBLIC:
-        checks.check(name, public.PUBLIC[name], factor=WIDER.get(name, 1.1))
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(checks.check_all(public.PUBLIC, WIDER))

@@ -3,6 +3,7 @@
 # timeout: 300
 """toast.torch on eight CPU devices of torch_xla: a GPT planned, marked and trained is the GPT on its own; what it moves; errors."""
 import atexit
+import functools
 import os
 import pathlib
 import shutil
@@ -25,6 +26,9 @@ import torch_xla.runtime as runtime  # noqa: E402
 from torch import nn  # noqa: E402
 
 runtime.use_spmd()
+sys.path.insert(0, os.path.join(support.SOURCE, "tests", "support"))
+import torch_gpt  # noqa: E402
+
 import toast  # noqa: E402
 import toast.torch  # noqa: E402
 
@@ -32,33 +36,7 @@ MESH = {"data": 4, "model": 2}
 VOCABULARY, WIDTH, HEADS, LENGTH, BATCH = 512, 64, 4, 32, 16
 
 
-class Block(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.norm1, self.norm2 = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
-        self.qkv, self.out = nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH)
-        self.up, self.down = nn.Linear(WIDTH, 4 * WIDTH), nn.Linear(4 * WIDTH, WIDTH)
-
-    def forward(self, x):
-        shape = (*x.shape[:2], 3, HEADS, WIDTH // HEADS)
-        q, k, v = self.qkv(self.norm1(x)).view(shape).permute(2, 0, 3, 1, 4)
-        later = torch.ones(LENGTH, LENGTH, device=x.device).tril() == 0
-        scores = (q @ k.transpose(-1, -2) / (WIDTH // HEADS) ** 0.5).masked_fill(later, -1e9).softmax(-1)
-        x = x + self.out((scores @ v).permute(0, 2, 1, 3).reshape(x.shape))
-        return x + self.down(F.gelu(self.up(self.norm2(x))))
-
-
-class Gpt(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.embed, self.head = nn.Embedding(VOCABULARY, WIDTH), nn.Linear(WIDTH, VOCABULARY, bias=False)
-        self.layers, self.norm = nn.ModuleList(Block() for _ in range(2)), nn.LayerNorm(WIDTH)
-
-    def forward(self, tokens):
-        x = self.embed(tokens)
-        for layer in self.layers:
-            x = layer(x)
-        return self.head(self.norm(x))
+Gpt = functools.partial(torch_gpt.Gpt, VOCABULARY, WIDTH, HEADS)
 
 
 def step(model, optimizer, tokens, targets):

@@ -1,7 +1,6 @@
 /* timeout: 300 */
-/* Folded programs: the same plans hold on them, their prices are near the whole program's, what a search
- * on them
- * publishes is the whole program's, and its bytes do not depend on threads. */
+/* Folded programs: the same plans hold on them, their prices are near the whole program's, what a search on
+ * them publishes is the whole program's, and its bytes do not depend on threads. */
 #include "subject.h"
 #include "support.h"
 

@@ -70,8 +70,8 @@ static void a_module_without_stays_without(void **state)
     ir_program_release(&program);
 }
 
-/* the names of XLA when it inlines: the call's before the callee's, but where the callee's is whole already
- * */
+/* the names of XLA when it inlines: the call's before the callee's, but where the callee's is whole
+ * already */
 static void inlined_names_join(void **state)
 {
     static const char text[] =
@@ -180,8 +180,8 @@ static void bad_locations_do_no_harm(void **state)
     }
 }
 
-/* equal stacks are written once: a thousand ops of one line add a thousand references, not a thousand stacks
- * */
+/* equal stacks are written once: a thousand ops of one line add a thousand references, not a thousand
+ * stacks */
 static void equal_locations_are_one(void **state)
 {
     struct text text = {0};

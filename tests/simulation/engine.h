@@ -1,8 +1,7 @@
 /* What answers the simulation's requests, one per process of it: a private redis-server under virtual time
- * (clock.c; a unix socket in a scratch folder, no persistence), or its stand-in within this process
- * (mini.h), which is many times as fast, or both, each reply of one compared with the other's. Ends the
- * process
- * when it cannot be had, or when the two differ: nothing can be said then.
+ * (clock.c; a unix socket in a scratch folder, no persistence), or its stand-in within this process (mini.h),
+ * which is many times as fast, or both, each reply of one compared with the other's. Ends the process when it
+ * cannot be had, or when the two differ: nothing can be said then.
  *
  * Several worlds share a redis-server, each a lane with a database of its own. A lane runs until it wants an
  * answer; when all of them do, everything goes out with one write: most of the time would else be spent in

@@ -74,8 +74,8 @@ static int register_function(lua_State *state)
     return 0;
 }
 
-/* string.format, of which the library mostly wants whole numbers; the other formats are Lua's own (upvalue)
- * */
+/* string.format, of which the library mostly wants whole numbers; the other formats are Lua's own
+ * (upvalue) */
 static int format(lua_State *state)
 {
     char room[BYTES_NUMBER];
@@ -218,8 +218,8 @@ static void put_value(lua_State *state, struct mini_out *out)
 
 /* ---- the library ---- */
 
-/* Small blocks are kept by size and given again: what Lua allocates is nearly all strings and small tables.
- * */
+/* Small blocks are kept by size and given again: what Lua allocates is nearly all strings and small
+ * tables. */
 static struct block {
     struct block *next;
 } *blocks[SMALL_BYTES / BLOCK_BYTES + 1];

@@ -1,6 +1,5 @@
-/* Where a command of mini.h puts its reply: into a redisReply or onto Lua's stack. An array is announced
- * with its
- * count and its elements follow. Also what commands are given, and their tables. */
+/* Where a command of mini.h puts its reply: into a redisReply or onto Lua's stack. An array is announced with
+ * its count and its elements follow. Also what commands are given, and their tables. */
 #ifndef TOAST_TESTS_SIMULATION_MINI_REPLY_H
 #define TOAST_TESTS_SIMULATION_MINI_REPLY_H
 

@@ -1,12 +1,11 @@
 /* label: service */
 /* timeout: 300 */
 /* links: simulation */
-/* Deterministic simulation of the service (world.h): a thousand schedules in which anything may go wrong
- * find nothing (TOAST_SCHEDULES, TOAST_SEED; bench/simulate runs millions), each is found again from its
- * seed and from its choices, and each planted bug is found within a minute (by count, so that a busy
- * machine changes nothing) and shrunk to a schedule that still shows it. All of this is done with the
- * stand-in
- * for Redis (mini.h), which is held against a real one: each reply, and each key at the end. */
+/* Deterministic simulation of the service (world.h): a thousand schedules in which anything may go wrong find
+ * nothing (TOAST_SCHEDULES, TOAST_SEED; bench/simulate runs millions), each is found again from its seed and
+ * from its choices, and each planted bug is found within a minute (by count, so that a busy machine changes
+ * nothing) and shrunk to a schedule that still shows it. All of this is done with the stand-in for Redis
+ * (mini.h), which is held against a real one: each reply, and each key at the end. */
 #include "engine.h"
 #include "run.h"
 #include "support.h"
@@ -43,9 +42,8 @@ static void test_schedules(void **state)
 }
 
 /* what long runs found: an answer's task and an assist under tokens that a late claim has, a retry's answer
- * that
- * comes after the archive, a task of a second that Redis lost; and what the judge took
- * for an error, a job that its client comes to know by another id */
+ * that comes after the archive, a task of a second that Redis lost; and what the judge took for an error, a
+ * job that its client comes to know by another id */
 static void test_once_found(void **state)
 {
     static const uint64_t seeds[] = {12347, 50898, 58180, 180719, 186167, 246147, 878723};

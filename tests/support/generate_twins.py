@@ -10,7 +10,8 @@ Needs JAX (.venv) or torch with torch_xla (.venv-torch).
 import pathlib
 import sys
 
-VOCABULARY, WIDTH, HEADS, HIDDEN, LENGTH, BATCH, LAYERS = 8192, 512, 8, 2048, 256, 32, 2
+VOCABULARY, WIDTH, HEADS, LENGTH, BATCH, LAYERS = 8192, 512, 8, 256, 32, 2
+HIDDEN = 4 * WIDTH
 
 
 def of_jax():
@@ -45,37 +46,12 @@ def of_jax():
 
 def of_torch():
     import torch
-    import torch.nn.functional as F
-    from torch import nn
+    import torch_gpt
     from torch_xla.stablehlo import exported_program_to_stablehlo
 
-    class Block(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.norm1, self.norm2 = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
-            self.qkv, self.out = nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH)
-            self.up, self.down = nn.Linear(WIDTH, HIDDEN), nn.Linear(HIDDEN, WIDTH)
-
-        def forward(self, x):
-            q, k, v = self.qkv(self.norm1(x)).view(*x.shape[:2], 3, HEADS, WIDTH // HEADS).permute(2, 0, 3, 1, 4)
-            later = torch.ones(LENGTH, LENGTH).tril() == 0
-            scores = (q @ k.transpose(-1, -2) / (WIDTH // HEADS) ** 0.5).masked_fill(later, -1e9).softmax(-1)
-            x = x + self.out((scores @ v).permute(0, 2, 1, 3).reshape(x.shape))
-            return x + self.down(F.gelu(self.up(self.norm2(x))))
-
-    class Gpt(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.embed, self.head = nn.Embedding(VOCABULARY, WIDTH), nn.Linear(WIDTH, VOCABULARY, bias=False)
-            self.layers, self.norm = nn.ModuleList(Block() for _ in range(LAYERS)), nn.LayerNorm(WIDTH)
-
-        def forward(self, tokens):
-            x = self.embed(tokens)
-            for layer in self.layers:
-                x = layer(x)
-            return self.head(self.norm(x))
     tokens = torch.zeros(BATCH, LENGTH, dtype=torch.int32)
-    return exported_program_to_stablehlo(torch.export.export(Gpt(), (tokens,))).get_stablehlo_text()
+    model = torch_gpt.Gpt(VOCABULARY, WIDTH, HEADS, LAYERS)
+    return exported_program_to_stablehlo(torch.export.export(model, (tokens,))).get_stablehlo_text()
 
 
 def main():
