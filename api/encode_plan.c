@@ -82,7 +82,23 @@ static json_t *encode_walk(const struct report *report)
                      encode_regather(report, options, mesh), "defer_partials", options->defer_partials);
 }
 
-static json_t *encode_arguments(const struct report_argument *list, uint32_t count, const struct mesh *mesh)
+/* a list a dimension: what a decision that cuts it names as its group */
+static json_t *encode_groups(const struct nda *n, const struct report_argument *argument)
+{
+    json_t *dims = json_array();
+    for (uint32_t dim = 0; dim < argument->sharding.rank; dim++) {
+        const char *names[IR_MAX_RANK];
+        uint32_t count = report_dim_groups(n, argument->index, dim, names, IR_MAX_RANK);
+        json_t *list = json_array();
+        for (uint32_t i = 0; i < count; i++)
+            json_array_append_new(list, json_safe(names[i]));
+        json_array_append_new(dims, list);
+    }
+    return dims;
+}
+
+static json_t *encode_arguments(const struct report_argument *list, uint32_t count, const struct mesh *mesh,
+                                const struct nda *n)
 {
     json_t *out = json_array();
     for (uint32_t i = 0; i < count; i++) {
@@ -100,6 +116,7 @@ static json_t *encode_arguments(const struct report_argument *list, uint32_t cou
             json_object_set_new(item, "role", json_string(report_role_name(argument->role)));
             json_object_set_new(item, "role_by",
                                 json_string(nda_voter_name((enum nda_voter)argument->role_by)));
+            json_object_set_new(item, "groups", encode_groups(n, argument));
         }
         json_array_append_new(out, item);
     }
@@ -210,13 +227,14 @@ json_t *encode_plan(const struct report *report, const json_t *pins)
     json_object_set_new(plan, "format", json_integer(1));
     json_object_set_new(plan, "mesh", encode_mesh(mesh));
     json_object_set_new(plan, "module", json_string(module));
-    json_object_set_new(plan, "arguments", encode_arguments(report->arguments, report->argument_count, mesh));
-    json_object_set_new(plan, "results", encode_arguments(report->results, report->result_count, mesh));
+    const struct nda *n = plan_context_nda(evaluator_context(report->evaluator));
+    json_object_set_new(plan, "arguments",
+                        encode_arguments(report->arguments, report->argument_count, mesh, n));
+    json_object_set_new(plan, "results", encode_arguments(report->results, report->result_count, mesh, n));
     json_t *roles = encode_roles(report);
     if (json_array_size(roles))
         json_object_set(plan, "roles", roles);
     json_decref(roles);
-    const struct nda *n = plan_context_nda(evaluator_context(report->evaluator));
     if (n->given_rule_count) {
         json_t *rules = json_object();
         for (uint32_t i = 0; i < n->given_rule_count; i++)

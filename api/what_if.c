@@ -14,6 +14,8 @@ struct api_what_if {
     struct api_request *request;
     struct planner_plan *plan; /* NULL: none */
     char baseline[160];        /* "": none */
+    struct planner_cut *cuts;  /* of the request's arena */
+    uint32_t cut_count;
     bool report, dry;          /* dry: no price, a job's checks */
     char *forward, *plan_text; /* owned */
     size_t plan_size;
@@ -132,19 +134,55 @@ static enum error_code take_plan(struct api_what_if *what_if, json_t *request, j
     return code;
 }
 
+/* {"ffn": ["model"], "heads": []}: dimensions, and the axes to cut them over */
+static enum error_code read_cuts(struct api_what_if *what_if, struct json_at at, struct arena *arena,
+                                 struct error *e)
+{
+    const char *group;
+    json_t *value;
+    if (!at.value)
+        return ERROR_OK;
+    if (!json_is_object(at.value))
+        return json_refuse_to(e, at, ERROR_INVALID_REQUEST,
+                              "an object of dimensions is needed: {\"ffn\": [\"model\"]}");
+    what_if->cuts = arena_alloc(arena, (json_object_size(at.value) + 1) * sizeof *what_if->cuts);
+    json_object_foreach(at.value, group, value)
+    {
+        struct planner_cut *cut = &what_if->cuts[what_if->cut_count++];
+        struct json_at list = json_member(&at, group);
+        size_t axes;
+        TRY(json_list(list, MESH_MAX_AXES, &axes, e));
+        cut->group = arena_strndup(arena, group, strlen(group));
+        cut->axis_count = (uint32_t)axes;
+        for (size_t i = 0; i < axes; i++) {
+            TRY(json_text(json_item(&list, i), 63, &cut->axes[i], e));
+            cut->axes[i] = arena_strndup(arena, cut->axes[i], strlen(cut->axes[i]));
+        }
+    }
+    return ERROR_OK;
+}
+
 static enum error_code read(struct api_what_if *what_if, json_t *request, const char *plan_text,
                             size_t plan_size, const char *module, bool module_optional, struct error *e)
 {
     struct json_at root = {request, ""};
     json_t *plan = NULL;
     const char *baseline = NULL;
-    static const char *const known[] = {"module",         "mesh",
-                                        "device",         "memory_limit_bytes",
-                                        "constraints",    "constraints_from_plan",
-                                        "argument_names", "trip_counts",
-                                        "entry",          "planner",
-                                        "plan",           "baseline",
-                                        "report",         NULL};
+    static const char *const known[] = {"module",
+                                        "mesh",
+                                        "device",
+                                        "memory_limit_bytes",
+                                        "constraints",
+                                        "constraints_from_plan",
+                                        "argument_names",
+                                        "trip_counts",
+                                        "entry",
+                                        "planner",
+                                        "plan",
+                                        "baseline",
+                                        "report",
+                                        "cut",
+                                        NULL};
     TRY(json_only(&root, known, e));
     TRY(json_text(json_member(&root, "baseline"), sizeof what_if->baseline - 1, &baseline, e));
     what_if->report = true;
@@ -162,9 +200,15 @@ static enum error_code read(struct api_what_if *what_if, json_t *request, const 
     what_if->forward = text_to_forward(request, what_if->plan != NULL);
     json_object_del(request, "baseline");
     json_object_del(request, "report");
+    struct json_at cut = json_member(&root, "cut");
+    json_incref(cut.value);
+    json_object_del(request, "cut");
     char *text = json_compact(request);
     code = api_request_parse(text, strlen(text), module, module_optional, &what_if->request, e);
     free(text);
+    if (code == ERROR_OK)
+        code = read_cuts(what_if, cut, what_if->request->arena, e);
+    json_decref(cut.value);
     TRY(code);
     if (what_if->request->planning.method != PLANNER_AUTO &&
         what_if->request->planning.method != PLANNER_PROPAGATE)
@@ -297,8 +341,12 @@ enum error_code api_what_if_run(const struct api_what_if *what_if, const struct 
 {
     if (what_if->dry)
         return run_dry(what_if, image, json, e);
-    struct planner_what_if question = {&what_if->request->planning, what_if->plan, what_if->baseline,
-                                       what_if->report};
+    struct planner_what_if question = {.request = &what_if->request->planning,
+                                       .plan = what_if->plan,
+                                       .baseline = what_if->baseline,
+                                       .cuts = what_if->cuts,
+                                       .cut_count = what_if->cut_count,
+                                       .report = what_if->report};
     struct planner_answer answer;
     TRY(planner_what_if_run(&question, image, &answer, e));
     json_t *out = encode_answer(what_if, &answer);

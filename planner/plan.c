@@ -74,6 +74,16 @@ static enum error_code check_stated(const struct planner_plan *plan, const struc
     return ERROR_OK;
 }
 
+bool planner_plan_differs(const struct planner_plan *plan, const struct plan_context *context,
+                          const struct plan *reached, char *pointer, size_t room)
+{
+    struct error e;
+    bool differs = check_stated(plan, context, reached, &e) != ERROR_OK;
+    if (differs)
+        snprintf(pointer, room, "%s", e.pointer);
+    return differs;
+}
+
 enum error_code planner_plan_replay(const struct planner_plan *plan, const struct plan_context *context,
                                     struct plan *out, struct error *e)
 {

@@ -58,6 +58,10 @@ void planner_plan_destroy(struct planner_plan *plan); /* NULL is fine */
  * comes to, which somebody has edited. */
 enum error_code planner_plan_replay(const struct planner_plan *plan, const struct plan_context *context,
                                     struct plan *out, struct error *e) BASE_CHECKED;
+/* A plan without hash, whose decisions may have been edited: the first argument or result whose dims the
+ * file states otherwise than `reached`, as "/arguments/3/dims"; false: there is none. */
+bool planner_plan_differs(const struct planner_plan *plan, const struct plan_context *context,
+                          const struct plan *reached, char *pointer, size_t room);
 /* The context with the plan's pins and the plan on it, for a prepared program's analysis; both owned
  * and independent of *plan. ERROR_INVALID_CONSTRAINT (a pin), ERROR_INVALID_PLAN. */
 enum error_code planner_plan_apply(const struct planner_plan *plan, const struct nda *n,

@@ -95,6 +95,19 @@ static enum error_code price_plan(struct planner_pricing *pricing, struct error 
     return code;
 }
 
+static void warn_of_stated(const struct planner_plan *plan, struct planner_answer *out)
+{
+    char pointer[80], text[320];
+    if (!planner_plan_differs(plan, out->inside->context, &out->inside->plan, pointer, sizeof pointer))
+        return;
+    snprintf(
+        text, sizeof text,
+        "%s of the posted plan is not what its decisions give, and maybe further dims; the decisions were "
+        "priced. To plan with the dims send the plan as constraints_from_plan",
+        pointer);
+    report_add_warning(out->report, text);
+}
+
 static enum error_code add_report(const struct planner_what_if *what_if, const struct ir_program *image,
                                   struct planner_answer *out, struct error *e)
 {
@@ -106,6 +119,8 @@ static enum error_code add_report(const struct planner_what_if *what_if, const s
                                                 : what_if->request->annotations != PLANNER_ANNOTATIONS_PIN &&
                                                       planner_count_annotations(out->inside->nda).pins > 0;
     out->report->pins_completed = what_if->request->method == PLANNER_PROPAGATE;
+    if (what_if->plan && !what_if->plan->has_hash && !what_if->cut_count)
+        warn_of_stated(what_if->plan, out);
     return ERROR_OK;
 }
 
@@ -130,6 +145,9 @@ static enum error_code run(const struct planner_what_if *what_if, const struct i
     pricing->walk.combine_bytes = request->combine_bytes;
     cost_axis_order(&pricing->machine, &request->mesh, pricing->walk.axis_order);
     TRY(choose_plan(what_if, pricing, e));
+    if (what_if->cut_count)
+        TRY(planner_cuts_apply(what_if->cuts, what_if->cut_count, pricing->context, &pricing->decisions,
+                               &pricing->beyond, &pricing->plan, e));
     TRY(evaluator_create(pricing->context, &pricing->machine, &pricing->walk, &pricing->evaluator, e));
     TRY(price_plan(pricing, e));
     out->price = pricing->decisions.price;

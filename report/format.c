@@ -112,6 +112,19 @@ void report_location(const struct ir_program *program, uint32_t op, char *out, s
         snprintf(out, room, "line %u", program->ops[op].line);
 }
 
+uint32_t report_dim_groups(const struct nda *n, uint32_t argument, uint32_t dim, const char **out,
+                           uint32_t room)
+{
+    uint32_t value = n->arguments[argument].value, slot = n->value_def_slot[value], count = 0;
+    const struct nda_atom *atoms = nda_atoms(n, value);
+    for (uint32_t i = 0; slot != NDA_NONE && i < nda_atom_count(n, value) && count < room; i++) {
+        uint32_t color = atoms[i].dim == dim ? nda_slot_color(n, slot, i) : (uint32_t)NDA_NONE;
+        if (color != NDA_NONE)
+            out[count++] = n->groups[n->colors[color].group].label;
+    }
+    return count;
+}
+
 void report_arguments(const struct plan_context *context, const struct plan *plan, struct arena *arena,
                       bool results, struct report_argument **out, uint32_t *count)
 {

@@ -269,6 +269,10 @@ void report_spec(const struct plan_sharding *sharding, const struct mesh *mesh, 
 /* "data,model" */
 void report_axes(const struct mesh *mesh, const uint8_t *axes, uint32_t count, char *out, size_t room);
 void report_location(const struct ir_program *program, uint32_t op, char *out, size_t room);
+/* names of the groups (analysis/nda.h) that a dimension of an argument consists of, outermost first, into out
+ * (borrowed from the nda); how many, at most room */
+uint32_t report_dim_groups(const struct nda *n, uint32_t argument, uint32_t dim, const char **out,
+                           uint32_t room);
 void report_arguments(const struct plan_context *context, const struct plan *plan, struct arena *arena,
                       bool results, struct report_argument **out, uint32_t *count);
 

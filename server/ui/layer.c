@@ -31,8 +31,9 @@ enum {
 struct layer {
     const struct look *tensors[TENSORS];
     size_t count, more;
-    size_t copies; /* of layers that look like it */
-    char name[80]; /* of the layer: up to its number; "" where there are no layers */
+    size_t copies;   /* of layers that look like it */
+    const char *job; /* id */
+    char name[80];   /* of the layer: up to its number; "" where there are no layers */
 };
 
 /* "params/layer_00/wq" -> length of "params/layer_00" and of "params/layer_"; 0: no number before the last
@@ -119,20 +120,33 @@ static long long pieces(const struct look *mesh, const struct look *axes)
     return product;
 }
 
-/* "f32[64,128]" and its axes -> "64 × 128/model·data" */
-static void shape_text(const struct look *tensor, char *out, size_t size)
+/* "f32[64,128]" and its axes -> "64 × 128/model·data"; each dimension that has a name leads to what it would
+ * cost to cut it otherwise. How many letters one sees. */
+static int write_shape(struct text *out, const struct layer *layer, const struct look *tensor)
 {
-    const struct look *dims = look_get(tensor, "dims");
+    const struct look *dims = look_get(tensor, "dims"), *groups = look_get(tensor, "groups");
     const char *at = strchr(look_text(look_get(tensor, "type")), '[');
-    size_t used = 0;
-    out[0] = 0;
-    for (size_t dim = 0; at && dim < look_count(dims) && used < size; dim++) {
-        long long extent = strtoll(at + 1, (char **)(uintptr_t)&at, 10);
-        used += (size_t)snprintf(out + used, size - used, "%s%lld", dim ? " × " : "", extent);
-        for (size_t k = 0; k < look_count(look_item(dims, dim)) && used < size; k++)
-            used += (size_t)snprintf(out + used, size - used, "%s%s", k ? "·" : "/",
-                                     look_text(look_item(look_item(dims, dim), k)));
+    int letters = 0;
+    for (size_t dim = 0; at && dim < look_count(dims); dim++) {
+        const char *group = look_text(look_item(look_item(groups, dim), 0));
+        char extent[24];
+        letters += snprintf(extent, sizeof extent, "%lld", strtoll(at + 1, (char **)(uintptr_t)&at, 10));
+        letters += dim ? 3 : 0;
+        text_add(out, dim ? " × " : "");
+        if (group[0]) {
+            html_add(out, "<a href=\"/ui/what-if?job=%s", layer->job);
+            ui_query(out, "dimension", group);
+            text_add(out, "\">");
+        }
+        text_add(out, extent);
+        for (size_t k = 0; k < look_count(look_item(dims, dim)); k++) {
+            const char *axis = look_text(look_item(look_item(dims, dim), k));
+            html_add(out, "%s%s", k ? "·" : "/", axis);
+            letters += 1 + (int)strlen(axis);
+        }
+        text_add(out, group[0] ? "</a>" : "");
     }
+    return letters;
 }
 
 /* the two dimensions that are drawn, by their pieces: rows and columns */
@@ -167,9 +181,7 @@ static void draw_tensor(struct text *svg, const struct layer *layer, size_t inde
     double x = (double)(index % COLUMNS) * CELL_WIDE + 2, y = (double)row_at;
     const char *name = look_text(look_get(tensor, "name"));
     long long rows, columns;
-    char shape[160];
     cuts_of(tensor, mesh, &rows, &columns);
-    shape_text(tensor, shape, sizeof shape);
     double high = look_count(look_get(tensor, "dims")) > 1 ? TILE_HIGH : 20, top = y + TILE_TOP;
     write_short(svg, "name", x, y + 14, name + strlen(layer->name));
     html_add(svg, "<rect class=\"trough\" x=\"%.1f\" y=\"%.1f\" width=\"%d\" height=\"%.1f\"/>", x, top,
@@ -177,7 +189,8 @@ static void draw_tensor(struct text *svg, const struct layer *layer, size_t inde
     html_add(svg,
              "<rect class=\"c0\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"><title>%s: "
              "%s</title></rect>",
-             x, top, (double)TILE_WIDE / (double)columns, high / (double)rows, name, shape);
+             x, top, (double)TILE_WIDE / (double)columns, high / (double)rows, name,
+             look_text(look_get(tensor, "type")));
     for (long long row = 0; row <= rows; row++)
         html_add(svg, "<line class=\"axis\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>", x,
                  x + TILE_WIDE, top + high * (double)row / (double)rows,
@@ -186,7 +199,13 @@ static void draw_tensor(struct text *svg, const struct layer *layer, size_t inde
         html_add(svg, "<line class=\"axis\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>",
                  x + TILE_WIDE * (double)column / (double)columns,
                  x + TILE_WIDE * (double)column / (double)columns, top, top + high);
-    write_short(svg, "", x, top + high + 15, shape);
+    struct text shape = {0};
+    int letters = write_shape(&shape, layer, tensor);
+    html_add(svg, "<text class=\"shape\" x=\"%.1f\" y=\"%.1f\"", x, top + high + 15);
+    if (letters > MOST_LETTERS)
+        html_add(svg, " textLength=\"%d\" lengthAdjust=\"spacingAndGlyphs\"", CELL_WIDE - 8);
+    text_printf(svg, ">%s</text>", shape.at ? shape.at : "");
+    text_release(&shape);
 }
 
 /* the collectives of one kind over the same axes */
@@ -267,11 +286,11 @@ static void write_rows(struct text *text, const struct layer *layer, const struc
         "<table><thead><tr><th>Tensor or collective</th><th>Cut, or how often</th><th class=\"num\">Bytes a "
         "device</th></tr></thead><tbody>");
     for (size_t i = 0; i < layer->count; i++) {
-        shape_text(layer->tensors[i], value, sizeof value);
         html_format_bytes(look_number(look_get(layer->tensors[i], "bytes_per_device")), bytes);
-        html_add(text,
-                 "<tr><td class=\"long\">%s</td><td class=\"long\">%s</td><td class=\"num\">%s</td></tr>",
-                 look_text(look_get(layer->tensors[i], "name")), value, bytes);
+        html_add(text, "<tr><td class=\"long\">%s</td><td class=\"long\">",
+                 look_text(look_get(layer->tensors[i], "name")));
+        write_shape(text, layer, layer->tensors[i]);
+        html_add(text, "</td><td class=\"num\">%s</td></tr>", bytes);
     }
     for (size_t i = 0; i < count; i++) {
         arrow_text(&arrows[i], value, sizeof value);
@@ -287,13 +306,13 @@ static void draw(struct text *text, const struct layer *layer, const struct look
                  const struct arrow *arrows, size_t count)
 {
     struct text svg = {0};
-    char note[320];
+    char note[400];
     size_t shown = count < ARROWS ? count : ARROWS;
     size_t tiles_high = (layer->count + COLUMNS - 1) / COLUMNS * CELL_HIGH;
     double below = (double)tiles_high;
     html_add(
         &svg,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"picture\" viewBox=\"0 0 %d %.0f\" role=\"img\" "
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"picture\" viewBox=\"0 0 %d %.0f\" role=\"group\" "
         "aria-label=\"Parameters of a layer as tiles, collectives of the step as arrows\">",
         HTML_WIDTH, below + (double)shown * ARROW_HIGH);
     for (size_t i = 0; i < layer->count; i++)
@@ -304,12 +323,16 @@ static void draw(struct text *text, const struct layer *layer, const struct look
     snprintf(note, sizeof note,
              "%s%.79s%s Lines cut a tensor over the mesh, the filled tile is one device's. Arrows: the "
              "collectives of the "
-             "whole step, wider where more bytes move.%s",
+             "whole step, wider where more bytes move. A dimension's number leads to what it costs cut "
+             "otherwise.%s",
              layer->name[0] ? "Layer " : "Parameters.", layer->name,
              layer->copies > 1 ? " stands for all that look like it."
              : layer->name[0]  ? "."
                                : "",
-             layer->more || count > shown ? " The largest are drawn." : "");
+             layer->more && count > shown ? " The first parameters and the largest collectives are drawn."
+             : layer->more                ? " The first parameters are drawn."
+             : count > shown              ? " The largest collectives are drawn."
+                                          : "");
     html_figure(text, "layer", "One layer on the mesh", note, &svg);
     write_rows(text, layer, arrows, count);
     html_figure_end(text);
@@ -320,7 +343,7 @@ void ui_job_layer(struct ui_page *page, const struct ui_job *j)
 {
     struct look *plan = j->report ? ui_artifact(page->exchange, &j->fields, "plan.json") : NULL;
     const struct look *mesh = look_get(plan, "mesh.axes");
-    struct layer layer = {.count = 0};
+    struct layer layer = {.job = j->id};
     struct arrow *arrows = mem_zalloc(KINDS, sizeof *arrows);
     collect(look_get(plan, "arguments"), &layer);
     size_t count = arrows_of(look_get(j->report, "collectives"), arrows);

@@ -88,7 +88,7 @@ def check_plan(p):
                'reproducible build', 'plan.json')
     sharding = 'index name type dims partition_spec bytes_per_device'
     for a in p['arguments']:
-        members(a, sharding + ' role role_by', 'argument')
+        members(a, sharding + ' role role_by groups', 'argument')
     for a in p['results']:
         members(a, sharding, 'result')
     for d in p['decisions']:

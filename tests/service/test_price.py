@@ -72,6 +72,14 @@ def test_prices():
         edited["dims"] = [[] for _ in edited["dims"]]
         status, problem = service.json("POST", "/v1/price", {"plan": wrong})
         assert status == 422 and pointer(problem).endswith(f"/results/{edited['index']}/dims"), problem
+        # with their spec edited, too, and no hash, they are not priced and the report says so
+        wrong = json.loads(json.dumps(plan))
+        edited = next(a for a in wrong["arguments"] if any(a["dims"]))
+        edited.update(dims=[[] for _ in edited["dims"]], partition_spec="PartitionSpec()")
+        del wrong["hash"]
+        got = price(service, {"plan": wrong})
+        assert got["plan_hash"] == plan["hash"] and f"/arguments/{edited['index']}/dims" in got["report"]["warnings"][-1], got["report"]["warnings"]
+        assert not any("/dims" in warning for warning in whole["report"]["warnings"])
         # nothing said is unsharded; another device and limit are the request's to say
         alone = price(service, dict(REQUEST, module=job["module"]))
         assert alone["price"]["step_ps"] == alone["price"]["unsharded_step_ps"] and alone["plan"]["decisions"] == []
@@ -119,6 +127,41 @@ def test_prices():
         service.close()
 
 
+def shards(plan, group):
+    """over which axes the plan's arguments have the dimension, each way once"""
+    return {tuple(axes) for a in plan["arguments"] for axes, groups in zip(a["dims"], a["groups"], strict=True) if groups == [group]}
+
+
+def test_cuts():
+    """a dimension of a given plan cut otherwise: by that, nothing else said, and what is answered is a plan again"""
+    service = harness.Service(workers=1)
+    try:
+        request = dict(REQUEST, module={"inline": (MODELS / "small/t2b.mlir").read_text()})
+        base = price(service, dict(request, baseline="fsdp:data+megatron:model"))
+        plan = base["plan"]
+        groups = {name for a in plan["arguments"] for dim in a["groups"] for name in dim}
+        assert {"batch", "embed", "ffn", "heads", "vocab"} <= groups, groups
+        assert ("model",) in shards(plan, "ffn")
+        for cut, wanted in (([], ()), (["data"], ("data",)), (["model", "data"], ("model", "data"))):
+            got = price(service, {"plan": plan, "module": request["module"], "cut": {"ffn": cut}})
+            assert shards(got["plan"], "ffn") == {wanted}, (cut, got["plan"]["arguments"])
+            assert got["price"]["step_ps"] != base["price"]["step_ps"] and got["plan_hash"] != plan["hash"]
+            again = price(service, {"plan": got["plan"], "module": request["module"]})
+            assert (again["price"], again["plan_hash"]) == (got["price"], got["plan_hash"])
+        # as it is: the same plan, from an expert's name as well; several at once; none of the plan's own
+        same = price(service, {"plan": plan, "module": request["module"], "cut": {"ffn": ["model"]}})
+        named = price(service, dict(request, baseline="fsdp:data+megatron:model", cut={"ffn": ["model"]}))
+        assert same["price"] == named["price"] and shards(same["plan"], "ffn") == {("model",)}
+        both = price(service, dict(request, cut={"batch": ["data"], "vocab": ["model"]}))["plan"]
+        assert shards(both, "vocab") == {("model",)} and [d["group"] for d in both["decisions"]] == ["batch", "vocab"]
+        for cut, where, says in (({"nothing": ["data"]}, "/cut/nothing", "no dimension named"), ({"ffn": ["pipe"]}, "/cut/ffn/0", "no axis"),
+                                 ({"ffn": "data"}, "/cut/ffn", "array"), (["ffn"], "/cut", "object"), ({"ffn": ["data", "data"]}, "/cut/ffn/1", "cannot be cut")):
+            problem = price(service, {"plan": plan, "module": request["module"], "cut": cut}, 422)
+            assert pointer(problem) == where and says in json.dumps(problem), problem
+    finally:
+        service.close()
+
+
 def test_factors():
     """plans with factors that no decision gives (another planner's, a person's) have their report as well"""
     service = harness.Service(workers=1)
@@ -152,6 +195,11 @@ def test_factors():
                 assert (without["price"]["step_ps"] - got["price"]["step_ps"] == got["plan"]["decisions"][0]["worth_ps"]
                         == got["report"]["decisions"][0]["worth_ps"]), got["plan"]["decisions"]
         assert mixed, plan["factors"]
+        # a dimension left whole: its factors go, the others stay
+        group = next(g for a in plan["arguments"] for axes, groups in zip(a["dims"], a["groups"], strict=True) if axes for g in groups)
+        got = price(service, {"plan": plan, "cut": {group: []}})["plan"]
+        assert shards(got, group) == {()} and len(got["factors"]) < len(plan["factors"])
+        assert price(service, {"plan": got})["plan_hash"] == got["hash"]
     finally:
         service.close()
 
@@ -260,4 +308,4 @@ def test_processes():
 
 
 if __name__ == "__main__":
-    harness.main([test_prices, test_factors, test_refusals, test_processes])
+    harness.main([test_prices, test_cuts, test_factors, test_refusals, test_processes])

@@ -48,7 +48,7 @@ class Shared:
         assert self.service.wait(self.bad)["state"] == "failed"
         self.pages = {"overview": "/ui", "jobs": "/ui/jobs", "job": f"/ui/jobs/{self.done}", "pictures": f"/ui/jobs/{self.tight}", "failed": f"/ui/jobs/{self.bad}",
                       "workers": "/ui/workers", "compare": f"/ui/compare?jobs={self.done},{self.other}",
-                      "new": f"/ui/new?from={self.done}", "what-if": f"/ui/what-if?job={self.tight}", "login": "/ui/login",
+                      "new": f"/ui/new?from={self.done}", "what-if": f"/ui/what-if?job={self.tight}", "cut": f"/ui/what-if?job={self.tight}&dimension=ffn", "login": "/ui/login",
                       "report": f"/v1/jobs/{self.done}/artifacts/report.html"}
 
     def close(self):
@@ -236,6 +236,24 @@ def test_pictures_of_a_plan():
     assert b.run("return document.querySelector('#lanes path.area').getAttribute('d')") != whole and b.run(COLLISIONS) == []
     b.go(f"{shared.base}/ui/jobs/{shared.tight}?zoom=9.9")
     assert b.run("return document.querySelector('#lanes path.area').getAttribute('d')") == whole, "nonsense shows all"
+    # what if, by a click on a dimension: ticked as the plan cuts it; the answer is that of /v1/price
+    argument = next(a for a in layer if a["name"].endswith("/up"))
+    ffn = argument["groups"][1][0]
+    b.go(f"{shared.base}/ui/jobs/{shared.tight}")
+    b.run("[...document.querySelectorAll('#layer svg a')].find(a => a.href.baseVal.endsWith('dimension=' + arguments[0]))"
+          ".dispatchEvent(new MouseEvent('click', {bubbles: true}))", ffn)
+    b.wait(lambda: "Cut " + ffn in b.text(), "the page that asks for axes")
+    boxes = "return [...document.querySelectorAll('input[name=axis]')].map(i => [i.value, i.checked])"
+    assert b.run(boxes) == [[axis, axis in argument["dims"][1]] for axis in sizes]
+    wanted = [axis for axis in sizes if axis not in argument["dims"][1]][:1]
+    for axis in sizes:
+        if (axis in wanted) != (axis in argument["dims"][1]):
+            b.click(f"input[value={axis}]")
+    b.click("form.card button.primary")
+    b.wait(lambda: "edited" in b.text(), "the price of the edit")
+    assert b.run(boxes) == [[axis, axis in wanted] for axis in sizes] and "change" in b.text()
+    assert json.loads(b.run("return document.getElementById('request').value"))["cut"] == {ffn: wanted}
+    b.go(f"{shared.base}/ui/jobs/{shared.tight}")
     b.look(390, False)
     b.run("document.querySelectorAll('#layer details, #scatter details').forEach(d => d.open = true)")
     assert all(argument["name"] in b.text("#layer table") for argument in layer) and "this plan" in b.text("#scatter table")
