@@ -79,6 +79,23 @@ def refusals(where, module, profile):
     assert status and "no time in the profile" in text, text
 
 
+def donated():
+    """two arguments alike, both given away: they are one array in every run, which XLA would not take twice"""
+    import jax
+    from toast_profile import running
+    text = """module @donated attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
+      func.func public @main(%a: tensor<4xf32> {tf.aliasing_output = 0 : i32}, %b: tensor<4xf32> {jax.buffer_donor = true}) -> tensor<4xf32> {
+        %sum = stablehlo.add %a, %b : tensor<4xf32>
+        return %sum : tensor<4xf32>
+      }
+    }"""
+    devices = list(jax.devices()[:4])
+    compiled = running.Compiled(text, devices)
+    arrays = running.Inputs(devices).of(compiled)
+    assert arrays[0] is arrays[1]
+    assert all(running.run(compiled, arrays) > 0 for _ in range(3)) and not arrays[0].is_deleted()
+
+
 def main():
     with tempfile.TemporaryDirectory() as where:
         module, folder = model(where, 4)
@@ -112,6 +129,7 @@ def main():
             assert "another" in str(error), error
         else:
             raise AssertionError("a log of other devices was taken")
+    donated()
     print(f"{len(rows)} programs timed for {manifest['equation_7']}")
     return 0
 

@@ -17,6 +17,7 @@ from jaxlib.mlir import ir
 
 _NUMPY = ("float32", "float64", "float16", "bfloat16", "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
           "complex64", "complex128")
+_DONATION = ("tf.aliasing_output", "jax.buffer_donor")
 
 
 class Unprofilable(Exception):
@@ -33,11 +34,22 @@ def _options(devices: list[Any]) -> Any:
     return options
 
 
-def _signature(module: Any) -> list[tuple[tuple[int, ...], Any]]:
+def _main(module: Any) -> Any:
+    return next(op for op in module.body.operations
+                if op.operation.name == "func.func" and ir.StringAttr(op.attributes["sym_name"]).value == "main")
+
+
+def _keep_arguments(main: Any) -> None:
+    """Donates nothing: inputs serve every run, and arguments alike are one array; donated twice, it would end the process."""
+    if "arg_attrs" in main.attributes:
+        kept = [{entry.name: entry.attr for entry in ir.DictAttr(of) if entry.name not in _DONATION}
+                for of in ir.ArrayAttr(main.attributes["arg_attrs"])]
+        main.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(of) for of in kept])
+
+
+def _signature(main: Any) -> list[tuple[tuple[int, ...], Any]]:
     known = {str(jax_mlir.dtype_to_ir_type(np.dtype(kind))): np.dtype(kind)
              for kind in (jax.numpy.bfloat16 if name == "bfloat16" else name for name in _NUMPY)}
-    main = next(op for op in module.body.operations
-                if op.operation.name == "func.func" and ir.StringAttr(op.attributes["sym_name"]).value == "main")
     types = [ir.RankedTensorType(kind) for kind in ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value).inputs]
     return [(tuple(kind.shape), known[str(kind.element_type)]) for kind in types]
 
@@ -50,7 +62,9 @@ class Compiled:
         try:
             with jax_mlir.make_ir_context() as context, ir.Location.unknown(context):
                 module = ir.Module.parse(text)
-                self.signature = _signature(module)
+                main = _main(module)
+                self.signature = _signature(main)
+                _keep_arguments(main)
                 self.executable = devices[0].client.compile_and_load(module, xla_client.DeviceList(tuple(devices)), _options(devices))
         except (AttributeError, KeyError) as error:
             raise Unprofilable(f"JAX {jax.__version__} cannot compile a module as toast-profile does: {error}") from error
