@@ -1,6 +1,6 @@
 /* Which plan a subcommand (lower, price, prove) works on: the one of a plan.json, of a list of decisions,
- * of a named baseline, or a random one of a seed, some of its dimensions cut otherwise (--cut); and with it the analysis and the context it stands on.
- * Nothing is priced here. */
+ * of a named baseline, or a random one of a seed, some of its dimensions cut otherwise (--cut); and with it
+ * the analysis and the context it stands on. Nothing is priced here. */
 #ifndef TOAST_CLI_CHOOSE_H
 #define TOAST_CLI_CHOOSE_H
 

@@ -22,7 +22,7 @@ PAGES = {"README.md": 2, "docs/quickstarts.md": 4, "docs/troubleshooting.md": 1,
 # what installs, builds, does not end, or needs JAX, a compiler or a GPU's tools: tests/docker, tests/clients, test_redis_acl.py, test_calibrate.py
 LATER = re.compile(r"^(scripts/|toast serve|pip |python3 -m|bench/|TOAST_\w+=.*(toast-referee|toast-server|toast-worker|\\$)|    toast-worker|"
                    r"toast-referee|PYTHONPATH=|.*--profile |all_reduce_perf|toast calibrate|docker build .*push|\(cd .*kustomize)")
-REDIS_SET_UP = "openssl rand"       # blocks with it set up a Redis, a cluster: test_redis_acl.py, quickstarts.md's
+REDIS_SET_UP = "openssl rand"       # blocks with it set up a Redis, a cluster: test_redis_acl.py, docs/quickstarts.md
 PASSWORD = "of-the-pages"
 CURL = 'curl() { case " $* " in *" -sSf "*) command curl "$@" ;; *) command curl --fail-with-body "$@" ;; esac; }\n'
 MODEL = "tests/models/mlp.mlir"
