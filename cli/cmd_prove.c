@@ -136,7 +136,7 @@ static enum error_code prove_one(struct command *command, const struct ir_progra
         code = read_inputs(command, prepared, &given, e);
     struct verify_options options = {.given = given};
     if (!code)
-        code = planner_proof_run(prepared, command->choice.context, &command->choice.chosen, &local,
+        code = planner_proof_any_size(prepared, command->choice.context, &command->choice.chosen, &local,
                                  number(command->inputs, 1), &options, &proof, e);
     inputs_free(command, given);
     spmd_local_release(&local);
