@@ -3,11 +3,19 @@
 
 #include "api/encode.h"
 
+#include <math.h>
+
+/* null where it is infinite: integers differ */
+static json_t *encode_error(double error)
+{
+    return isfinite(error) ? json_real(error) : json_null();
+}
+
 static json_t *encode_form(const struct verify_report *report)
 {
-    return json_pack("{s:s, s:f, s:f, s:f, s:i, s:I, s:I, s:o}", "status", verify_status_text(report->status),
-                     "max_error", report->max_error, "tolerance", report->tolerance, "divergence_of_copies",
-                     report->divergence, "runs", (int)report->runs, "operations",
+    return json_pack("{s:s, s:o, s:o, s:o, s:i, s:I, s:I, s:o}", "status", verify_status_text(report->status),
+                     "max_error", encode_error(report->max_error), "tolerance", encode_error(report->tolerance), "divergence_of_copies",
+                     encode_error(report->divergence), "runs", (int)report->runs, "operations",
                      (json_int_t)report->operations, "collectives", (json_int_t)report->collectives, "reason",
                      json_safe(report->reason));
 }
@@ -22,7 +30,7 @@ static json_t *encode_shrunken(const struct planner_proof_shrunken *shrunken)
         json_array_append_new(factors, json_pack("{s:o, s:I, s:I}", "factor", json_safe(shrunken->factors[i].name),
                                                  "from", (json_int_t)shrunken->factors[i].from, "to",
                                                  (json_int_t)shrunken->factors[i].to));
-    return json_pack("{s:o, s:b, s:i, s:i, s:I}", "factors", factors, "same_lowering", shrunken->same, "ops",
+    return json_pack("{s:o, s:b, s:b, s:i, s:i, s:I}", "factors", factors, "in_f32", shrunken->widened, "same_lowering", shrunken->same, "ops",
                      (int)shrunken->ops, "collectives", (int)shrunken->collectives, "operations",
                      (json_int_t)shrunken->operations);
 }

@@ -23,6 +23,7 @@ struct planner_proof_shrunken {
     uint64_t operations;  /* of the smaller original */
     uint32_t ops;         /* of the manual form */
     uint32_t collectives; /* of these */
+    bool widened;         /* floats of fewer bits were computed in f32 */
     /* the smaller manual form is the larger one op for op, operands and collectives alike */
     bool same;
 };

@@ -120,13 +120,13 @@ static bool small_enough(const struct attempt *attempt, uint64_t *operations)
 }
 
 /* true: attempt->smaller is one that fits. *e: why the last could not be made, else empty */
-static bool find_sizes(struct attempt *attempt, uint64_t *operations, struct error *e)
+static bool find_sizes(struct attempt *attempt, bool widen, uint64_t *operations, struct error *e)
 {
     for (int64_t cap = LARGEST_CAP; cap >= SMALLEST_CAP; cap /= 2) {
         *e = (struct error){0};
         nda_shrink_sizes(&attempt->shrink, cap, attempt->sizes);
-        if (planner_shrunken_create(&attempt->shrink, attempt->sizes, attempt->context, attempt->local,
-                                    &attempt->smaller, e) != ERROR_OK)
+        if (planner_shrunken_create(&attempt->shrink, attempt->sizes, widen, attempt->context,
+                                    attempt->local, &attempt->smaller, e) != ERROR_OK)
             continue;
         if (small_enough(attempt, operations))
             return true;
@@ -143,7 +143,9 @@ static enum error_code prove_smaller(struct attempt *attempt, uint64_t seed,
     struct planner_proof_shrunken shrunken = {0};
     uint64_t operations = out->operations;
     out->reason[0] = 0;
-    if (!find_sizes(attempt, &shrunken.operations, &inner)) {
+    /* bits of narrow floats that are taken for integers cannot be widened */
+    shrunken.widened = find_sizes(attempt, true, &shrunken.operations, &inner);
+    if (!shrunken.widened && !find_sizes(attempt, false, &shrunken.operations, &inner)) {
         if (inner.message[0])
             snprintf(out->reason, sizeof out->reason, "too_large: %.380s", inner.message);
         else

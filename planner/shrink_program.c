@@ -13,6 +13,7 @@ struct shrinker {
     const struct nda *n;
     const struct ir_program *program;
     const int64_t *atoms;
+    bool widen;     /* floats of fewer bits become f32 */
     int64_t *bound; /* by op: what is taken off a constant that bounds a loop */
     struct ir_builder *builder;
     uint32_t *map;
@@ -34,15 +35,25 @@ static void new_dims(const struct shrinker *shrinker, uint32_t value, int64_t *d
     }
 }
 
+static enum ir_element new_element(const struct shrinker *shrinker, enum ir_element element)
+{
+    return shrinker->widen && element != IR_F32 && ir_element_is_float(element) &&
+                   ir_element_widens(element, IR_F32)
+               ? IR_F32
+               : element;
+}
+
 static uint32_t new_type(struct shrinker *shrinker, uint32_t value)
 {
     const struct ir_type *type = ir_value_type(shrinker->program, value);
+    enum ir_element element = new_element(shrinker, (enum ir_element)type->element);
     int64_t dims[IR_MAX_RANK];
-    if (shrinker->n->value_atoms[value] == shrinker->n->value_atoms[value + 1])
+    if (type->kind != IR_TYPE_TENSOR ||
+        (shrinker->n->value_atoms[value] == shrinker->n->value_atoms[value + 1] && element == type->element))
         return ir_build_copy_type(shrinker->builder, shrinker->program,
                                   shrinker->program->values[value].type);
     new_dims(shrinker, value, dims);
-    return ir_build_tensor_type(shrinker->builder, (enum ir_element)type->element, type->rank, dims);
+    return ir_build_tensor_type(shrinker->builder, element, type->rank, dims);
 }
 
 static void add_type(struct shrinker *shrinker, uint32_t value, struct text *out)
@@ -90,23 +101,37 @@ static uint64_t original_index(const struct shrinker *shrinker, uint32_t value, 
     return at;
 }
 
+/* one element of a constant, at the place that is built */
+static void copy_element(const struct shrinker *shrinker, const struct ir_attr *attr, uint64_t index,
+                         bool widened, unsigned char *to)
+{
+    const struct ir_constant *constant = &shrinker->program->constants[attr->first];
+    float value = widened ? (float)ir_constant_double(shrinker->program, attr, index) : 0;
+    if (widened)
+        memcpy(to, &value, sizeof value);
+    else
+        memcpy(to,
+               shrinker->program->bytes + constant->offset +
+                   (constant->splat ? 0 : index * constant->element_bytes),
+               constant->element_bytes);
+}
+
 static struct ir_attr cut_constant(struct shrinker *shrinker, uint32_t op, const struct ir_attr *attr)
 {
     uint32_t value = ir_result(shrinker->program, op, 0), type = new_type(shrinker, value);
     const struct ir_constant *constant = &shrinker->program->constants[attr->first];
-    const unsigned char *from = shrinker->program->bytes + constant->offset;
-    struct ir_attr made;
-    if (constant->splat) {
-        made = ir_build_dense(shrinker->builder, type, from, constant->size, true);
-    } else {
-        uint64_t count = 1, width = constant->element_bytes;
-        unsigned char *to;
-        for (uint32_t at = shrinker->n->value_atoms[value]; at < shrinker->n->value_atoms[value + 1]; at++)
-            count *= (uint64_t)shrinker->atoms[at];
-        made = ir_build_dense_room(shrinker->builder, type, count * width, false, &to);
-        for (uint64_t i = 0; i < count; i++)
-            memcpy(to + i * width, from + original_index(shrinker, value, i) * width, width);
-    }
+    enum ir_element element = (enum ir_element)ir_value_type(shrinker->program, value)->element;
+    bool widened = new_element(shrinker, element) != element;
+    uint64_t count = 1, width = widened ? sizeof(float) : constant->element_bytes;
+    unsigned char *to;
+    int64_t dims[IR_MAX_RANK];
+    new_dims(shrinker, value, dims);
+    for (uint32_t dim = 0; dim < ir_value_type(shrinker->program, value)->rank && !constant->splat; dim++)
+        count *= (uint64_t)dims[dim];
+    struct ir_attr made =
+        ir_build_dense_room(shrinker->builder, type, count * width, constant->splat, &to);
+    for (uint64_t i = 0; i < count; i++)
+        copy_element(shrinker, attr, original_index(shrinker, value, i), widened, to + i * width);
     return made;
 }
 
@@ -326,10 +351,10 @@ static void find_bounds(struct shrinker *shrinker)
     }
 }
 
-enum error_code planner_shrink_program(const struct nda *n, const int64_t *atoms, struct ir_program *out,
-                                       struct error *e)
+enum error_code planner_shrink_program(const struct nda *n, const int64_t *atoms, bool widen,
+                                       struct ir_program *out, struct error *e)
 {
-    struct shrinker shrinker = {.n = n, .program = n->program, .atoms = atoms};
+    struct shrinker shrinker = {.n = n, .program = n->program, .atoms = atoms, .widen = widen};
     find_bounds(&shrinker);
     shrinker.builder = ir_builder_create();
     shrinker.map = mem_zalloc((size_t)n->program->value_count + 1, sizeof *shrinker.map);

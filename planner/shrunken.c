@@ -94,17 +94,17 @@ static enum error_code same_analysis(const struct nda *a, const struct nda *b, c
     return ERROR_OK;
 }
 
-static enum error_code analyse(const struct nda *n, const int64_t *sizes, struct planner_shrunken *out,
+static enum error_code analyse(const struct nda *n, const int64_t *sizes, bool widen, struct planner_shrunken *out,
                                struct error *e)
 {
     struct nda_options options = {.rules = n->given_rules, .rule_count = n->given_rule_count};
-    TRY(planner_shrink_program(n, sizes, &out->program, e));
+    TRY(planner_shrink_program(n, sizes, widen, &out->program, e));
     TRY(nda_create(&out->program, &options, &out->nda, e));
     return same_analysis(n, out->nda, sizes, e);
 }
 
 enum error_code planner_shrunken_create(const struct nda_shrink *shrink, const int64_t *sizes,
-                                        const struct plan_context *context, const struct spmd_local *local,
+                                        bool widen, const struct plan_context *context, const struct spmd_local *local,
                                         struct planner_shrunken *out, struct error *e)
 {
     const struct nda *n = shrink->nda;
@@ -113,7 +113,7 @@ enum error_code planner_shrunken_create(const struct nda_shrink *shrink, const i
     memset(out, 0, sizeof *out);
     for (uint32_t i = 0; i < count; i++)
         atoms[i] = sizes[shrink->class_of[i]];
-    enum error_code code = analyse(n, atoms, out, e);
+    enum error_code code = analyse(n, atoms, widen, out, e);
     free(atoms);
     if (code != ERROR_OK) {
         planner_shrunken_release(out);

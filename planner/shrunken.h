@@ -23,14 +23,15 @@ struct planner_shrunken {
 /* sizes: of every class of `shrink`. ERROR_NOT_AVAILABLE with a sentence: what is left of the program is
  * another one to the analysis. */
 enum error_code planner_shrunken_create(const struct nda_shrink *shrink, const int64_t *sizes,
-                                        const struct plan_context *context, const struct spmd_local *local,
+                                        bool widen, const struct plan_context *context, const struct spmd_local *local,
                                         struct planner_shrunken *out, struct error *e) BASE_CHECKED;
 void planner_shrunken_release(struct planner_shrunken *shrunken); /* zeroed is fine */
 
-/* The program of nda's with atoms of these sizes, by atom of nda->atoms; owned. Loops whose counter walks
+/* The program of nda's with atoms of these sizes, by atom of nda->atoms; owned. widen: floats of fewer than
+ * 32 bits become f32, so that a difference is not taken for rounding. Loops whose counter walks
  * along a dimension that shrinks, or that is read in no way, run fewer times. Errors are ir_verify's. */
-enum error_code planner_shrink_program(const struct nda *n, const int64_t *atoms, struct ir_program *out,
-                                       struct error *e) BASE_CHECKED;
+enum error_code planner_shrink_program(const struct nda *n, const int64_t *atoms, bool widen,
+                                       struct ir_program *out, struct error *e) BASE_CHECKED;
 /* for each atom of nda->atoms, how many devices split it anywhere in the local program; owned (free) */
 int64_t *planner_shrink_shards(const struct spmd_local *local);
 
