@@ -330,11 +330,88 @@ static void find_custom_call(struct finder *finder)
                            ir_attr_find(finder->n->program, finder->space->op, "sdy.sharding_rule"));
 }
 
+/* a dim of an input and the dim of what windows over it give, whose sizes are in the ratio of stride and
+ * dilation: padding and window make up for each other at any size */
+static void relate_windowed(struct finder *finder, uint32_t k, uint32_t dim, uint32_t l, uint32_t other)
+{
+    relate_begin(finder);
+    bool both = relate_dim(finder, k, dim);
+    both = relate_dim(finder, l, other) && both;
+    relate_end(finder, both, 0);
+}
+
+static void keep_dim(struct finder *finder, uint32_t k, uint32_t dim)
+{
+    struct related range;
+    if (dim_atoms(finder, k, dim, &range))
+        keep_range(finder, range);
+}
+
+/* Of the three dims of a window two may shrink: input and result, or, where a kernel's gradient is summed,
+ * input and kernel. */
+static void find_spatial(struct finder *finder, const struct ir_conv *conv, uint32_t i)
+{
+    uint32_t input = (uint32_t)conv->input_spatial.at[i], kernel = (uint32_t)conv->kernel_spatial.at[i],
+             output = (uint32_t)conv->output_spatial.at[i];
+    const struct ir_window *window = &conv->window;
+    int64_t n = dim_size(finder, 0, input) * window->base_dilation.at[i];
+    struct related range;
+    if (!dim_atoms(finder, 0, input, &range) || !is_loose(finder, 0, range.first)) {
+        keep_dim(finder, 1, kernel);
+        keep_dim(finder, 2, output);
+        return; /* one element, or a window that is one element wide and ties its dims by itself */
+    }
+    bool by_result = n == dim_size(finder, 2, output) * window->stride.at[i];
+    bool by_kernel = !by_result && window->stride.at[i] == 1 &&
+                     n == dim_size(finder, 1, kernel) * window->window_dilation.at[i];
+    if (by_result)
+        relate_windowed(finder, 0, input, 2, output);
+    else if (by_kernel)
+        relate_windowed(finder, 0, input, 1, kernel);
+    else
+        keep_dim(finder, 0, input);
+    if (!by_kernel)
+        keep_dim(finder, 1, kernel);
+    if (!by_result)
+        keep_dim(finder, 2, output);
+}
+
 static void find_convolution(struct finder *finder)
 {
     struct ir_conv conv;
-    bool known = ir_conv(finder->n->program, finder->space->op, &conv) == 0;
-    keep_space(finder, !known || conv.feature_groups > 1 || conv.batch_groups > 1);
+    if (ir_conv(finder->n->program, finder->space->op, &conv) != 0 || conv.feature_groups > 1 ||
+        conv.batch_groups > 1) {
+        keep_space(finder, true);
+        return;
+    }
+    for (uint32_t i = 0; i < conv.input_spatial.count; i++)
+        find_spatial(finder, &conv, i);
+}
+
+static void find_reduce_window(struct finder *finder)
+{
+    struct ir_window window;
+    if (finder->space->slot_count != 3 ||
+        finder->n->program->ops[finder->space->op].code != IR_REDUCE_WINDOW ||
+        ir_reduce_window(finder->n->program, finder->space->op, &window) != 0) {
+        keep_space(finder, false);
+        return;
+    }
+    for (uint32_t dim = 0; dim < window.size.count; dim++) {
+        struct related range;
+        bool found = dim_atoms(finder, 0, dim, &range);
+        if (found && !is_loose(finder, 0, range.first))
+            continue; /* a window of one element */
+        if (found &&
+            dim_size(finder, 0, dim) * window.base_dilation.at[dim] ==
+                dim_size(finder, 2, dim) * window.stride.at[dim] &&
+            window.size.at[dim] < dim_size(finder, 0, dim)) {
+            relate_windowed(finder, 0, dim, 2, dim);
+        } else {
+            keep_dim(finder, 0, dim);
+            keep_dim(finder, 2, dim);
+        }
+    }
 }
 
 static void find_family(struct finder *finder)
@@ -350,6 +427,7 @@ static void find_family(struct finder *finder)
     case IR_FAMILY_DYNAMIC_UPDATE: find_windows(finder, 0, 1); return;
     case IR_FAMILY_CONSTANT: find_constant(finder); return;
     case IR_FAMILY_CONVOLUTION: find_convolution(finder); return;
+    case IR_FAMILY_REDUCE_WINDOW: find_reduce_window(finder); return;
     case IR_FAMILY_CUSTOM_CALL: find_custom_call(finder); return;
     case IR_FAMILY_REVERSE: find_alike(finder, finder->space->slot_count); return;
     case IR_FAMILY_REDUCE: find_alike(finder, op->operand_count / 2); return;
@@ -370,7 +448,6 @@ static void find_family(struct finder *finder)
     case IR_FAMILY_TRANSPOSE:
     case IR_FAMILY_RESHAPE:
     case IR_FAMILY_DOT:
-    case IR_FAMILY_REDUCE_WINDOW:
     case IR_FAMILY_BATCH_NORM:
     case IR_FAMILY_LINALG:
     case IR_FAMILY_BITCAST:

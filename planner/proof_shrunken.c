@@ -185,3 +185,11 @@ enum error_code planner_proof_any_size(const struct ir_program *prepared, const 
     free(shards);
     return code;
 }
+
+void planner_proof_sizes_text(const struct planner_proof *proof, struct text *out)
+{
+    const struct planner_proof_shrunken *shrunken = &proof->shrunken;
+    for (uint32_t i = 0; i < shrunken->factor_count; i++)
+        text_printf(out, "%s%s %lld -> %lld", i ? ", " : "at smaller sizes: ", shrunken->factors[i].name,
+                    (long long)shrunken->factors[i].from, (long long)shrunken->factors[i].to);
+}
