@@ -166,9 +166,8 @@ static void relate_end(struct finder *finder, bool possible, int64_t offset)
     }
     for (size_t i = 0; i < finder->dims.count; i++) {
         struct related range = finder->dims.at[i];
-        uint32_t at = outer >= inner ? range.first : range.last, to = outer >= inner
-                                                                          ? finder->dims.at[0].first
-                                                                          : finder->dims.at[0].last;
+        uint32_t at = outer >= inner ? range.first : range.last,
+                 to = outer >= inner ? finder->dims.at[0].first : finder->dims.at[0].last;
         for (uint32_t other = range.first; other <= range.last; other++)
             if (!possible || other != at)
                 finder->whole[other] = 1;
@@ -472,9 +471,10 @@ static void find_all(struct finder *finder)
         else
             keep_space(finder, false);
         if (finder->space->kind == NDA_SPACE_LOOP_END)
-            join_values(finder,
-                        n->slots[n->spaces[n->op_space[finder->space->op] + finder->space->index].slots].value,
-                        n->slots[finder->space->slots].value);
+            join_values(
+                finder,
+                n->slots[n->spaces[n->op_space[finder->space->op] + finder->space->index].slots].value,
+                n->slots[finder->space->slots].value);
     }
     for (uint32_t i = 0; i < n->argument_count; i++)
         if (n->arguments[i].tied_result != NDA_NONE)
@@ -511,9 +511,8 @@ static void number_groups(struct finder *finder, uint32_t atoms, struct nda_shri
     for (uint32_t i = 0; i < out->class_count; i++) {
         struct nda_shrink_class *class = &out->classes[i];
         class->group = out->class_of[set_find(finder->group, class->atom)];
-        out->divides[class->group] =
-            common_divisor(out->divides[class->group],
-                           class->size % class->shards ? 1 : class->size / class->shards);
+        out->divides[class->group] = common_divisor(
+            out->divides[class->group], class->size % class->shards ? 1 : class->size / class->shards);
     }
     for (uint32_t at = 0; at < atoms; at++) {
         int64_t *divides = &out->divides[out->classes[out->class_of[at]].group];
@@ -595,8 +594,8 @@ void nda_shrink_sizes(const struct nda_shrink *shrink, int64_t cap, int64_t *siz
     for (uint32_t i = 0; i < count; i++)
         members[first[shrink->classes[i].group]++] = i;
     for (uint32_t group = 0, begin = 0; group < count; begin = first[group++]) {
-        int64_t divisor = choose_divisor(shrink, members + begin, first[group] - begin, shrink->divides[group],
-                                         cap);
+        int64_t divisor =
+            choose_divisor(shrink, members + begin, first[group] - begin, shrink->divides[group], cap);
         for (uint32_t i = begin; i < first[group]; i++)
             sizes[members[i]] = shrink->classes[members[i]].size / divisor;
     }

@@ -103,8 +103,8 @@ static enum error_code add_modules(const struct planner_job *j, const struct low
 static enum error_code add_proof(const struct planner_job *j, const struct lowered *lowered,
                                  struct report *report, struct planner_proof *proof, struct error *e)
 {
-    TRY(planner_proof_any_size(&j->prepared, j->context, &lowered->plan, &lowered->local, j->request->seed, NULL,
-                          proof, e));
+    TRY(planner_proof_any_size(&j->prepared, j->context, &lowered->plan, &lowered->local, j->request->seed,
+                               NULL, proof, e));
     snprintf(report->proof_status, sizeof report->proof_status, "%s", verify_status_text(proof->status));
     struct text reason = {0};
     text_add(&reason, proof->reason);

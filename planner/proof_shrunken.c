@@ -125,8 +125,8 @@ static bool find_sizes(struct attempt *attempt, bool widen, uint64_t *operations
     for (int64_t cap = LARGEST_CAP; cap >= SMALLEST_CAP; cap /= 2) {
         *e = (struct error){0};
         nda_shrink_sizes(&attempt->shrink, cap, attempt->sizes);
-        if (planner_shrunken_create(&attempt->shrink, attempt->sizes, widen, attempt->context,
-                                    attempt->local, &attempt->smaller, e) != ERROR_OK)
+        if (planner_shrunken_create(&attempt->shrink, attempt->sizes, widen, attempt->context, attempt->local,
+                                    &attempt->smaller, e) != ERROR_OK)
             continue;
         if (small_enough(attempt, operations))
             return true;

@@ -128,8 +128,7 @@ static struct ir_attr cut_constant(struct shrinker *shrinker, uint32_t op, const
     new_dims(shrinker, value, dims);
     for (uint32_t dim = 0; dim < ir_value_type(shrinker->program, value)->rank && !constant->splat; dim++)
         count *= (uint64_t)dims[dim];
-    struct ir_attr made =
-        ir_build_dense_room(shrinker->builder, type, count * width, constant->splat, &to);
+    struct ir_attr made = ir_build_dense_room(shrinker->builder, type, count * width, constant->splat, &to);
     for (uint64_t i = 0; i < count; i++)
         copy_element(shrinker, attr, original_index(shrinker, value, i), widened, to + i * width);
     return made;
@@ -233,8 +232,8 @@ static bool resize_attr(struct shrinker *shrinker, uint32_t op, const struct ir_
     else if (code == IR_PAD && strcmp(name, "edge_padding_high") == 0)
         *out = pad_ints(shrinker, op, true);
     else if (code == IR_DYNAMIC_SLICE && strcmp(name, "slice_sizes") == 0)
-        *out =
-            result_sizes(shrinker, op, ir_value_type(shrinker->program, ir_operand(shrinker->program, op, 0))->rank);
+        *out = result_sizes(shrinker, op,
+                            ir_value_type(shrinker->program, ir_operand(shrinker->program, op, 0))->rank);
     else if (code == IR_GATHER && strcmp(name, "slice_sizes") == 0)
         *out = gather_sizes(shrinker, op);
     else if (code == IR_BROADCAST && strcmp(name, "broadcast_sizes") == 0)
@@ -288,8 +287,7 @@ static void copy_op(struct shrinker *shrinker, uint32_t op)
     for (uint32_t i = 0; i < ir_op->attr_count; i++) {
         const struct ir_attr *attr = &program->attrs[ir_op->attrs + i];
         struct ir_attr made;
-        if (attr->name == IR_NONE ||
-            !resize_attr(shrinker, op, attr, ir_string(program, attr->name), &made))
+        if (attr->name == IR_NONE || !resize_attr(shrinker, op, attr, ir_string(program, attr->name), &made))
             made = ir_build_copy_attr(shrinker->builder, program, attr);
         VEC_PUSH(&attrs, made);
     }

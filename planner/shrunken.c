@@ -83,8 +83,7 @@ static bool same_space(const struct nda *a, const struct nda *b, uint32_t space)
 static enum error_code same_analysis(const struct nda *a, const struct nda *b, const int64_t *sizes,
                                      struct error *e)
 {
-    if (!same_ops(a->program, b->program) || a->space_count != b->space_count ||
-        !same_atoms(a, b, sizes))
+    if (!same_ops(a->program, b->program) || a->space_count != b->space_count || !same_atoms(a, b, sizes))
         return error_set(e, ERROR_NOT_AVAILABLE, "at smaller sizes its dimensions fall apart otherwise");
     for (uint32_t space = 0; space < a->space_count; space++)
         if (!same_space(a, b, space))
@@ -94,8 +93,8 @@ static enum error_code same_analysis(const struct nda *a, const struct nda *b, c
     return ERROR_OK;
 }
 
-static enum error_code analyse(const struct nda *n, const int64_t *sizes, bool widen, struct planner_shrunken *out,
-                               struct error *e)
+static enum error_code analyse(const struct nda *n, const int64_t *sizes, bool widen,
+                               struct planner_shrunken *out, struct error *e)
 {
     struct nda_options options = {.rules = n->given_rules, .rule_count = n->given_rule_count};
     TRY(planner_shrink_program(n, sizes, widen, &out->program, e));
@@ -103,8 +102,8 @@ static enum error_code analyse(const struct nda *n, const int64_t *sizes, bool w
     return same_analysis(n, out->nda, sizes, e);
 }
 
-enum error_code planner_shrunken_create(const struct nda_shrink *shrink, const int64_t *sizes,
-                                        bool widen, const struct plan_context *context, const struct spmd_local *local,
+enum error_code planner_shrunken_create(const struct nda_shrink *shrink, const int64_t *sizes, bool widen,
+                                        const struct plan_context *context, const struct spmd_local *local,
                                         struct planner_shrunken *out, struct error *e)
 {
     const struct nda *n = shrink->nda;

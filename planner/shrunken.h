@@ -22,8 +22,8 @@ struct planner_shrunken {
 };
 /* sizes: of every class of `shrink`. ERROR_NOT_AVAILABLE with a sentence: what is left of the program is
  * another one to the analysis. */
-enum error_code planner_shrunken_create(const struct nda_shrink *shrink, const int64_t *sizes,
-                                        bool widen, const struct plan_context *context, const struct spmd_local *local,
+enum error_code planner_shrunken_create(const struct nda_shrink *shrink, const int64_t *sizes, bool widen,
+                                        const struct plan_context *context, const struct spmd_local *local,
                                         struct planner_shrunken *out, struct error *e) BASE_CHECKED;
 void planner_shrunken_release(struct planner_shrunken *shrunken); /* zeroed is fine */
 

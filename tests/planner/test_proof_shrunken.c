@@ -176,9 +176,9 @@ static void parts_keep_their_ratio(void **state)
     nda_shrink_create(proved.subject.nda, shards, &shrink);
     int64_t *sizes = mem_zalloc((size_t)shrink.class_count + 1, sizeof *sizes);
     nda_shrink_sizes(&shrink, 2, sizes);
-    ASSERT_OK(planner_shrunken_create(&shrink, sizes, true, proved.subject.context, &proved.local, &smaller,
-                                      &e),
-              &e);
+    ASSERT_OK(
+        planner_shrunken_create(&shrink, sizes, true, proved.subject.context, &proved.local, &smaller, &e),
+        &e);
     assert_int_equal(argument_size(&smaller.program, 0, 0), 2);
     assert_int_equal(argument_size(&smaller.program, 0, 1), 12); /* 6144 / 512: its start is 512 */
     assert_int_equal(argument_size(&smaller.program, 1, 1), 4);
@@ -191,13 +191,44 @@ static void parts_keep_their_ratio(void **state)
             assert_int_equal(high.at[1], 15);
         }
         if (smaller.program.ops[op].code == IR_CONSTANT)
-            assert_int_equal(
-                ir_value_type(&smaller.program, ir_result(&smaller.program, op, 0))->element, IR_F32);
+            assert_int_equal(ir_value_type(&smaller.program, ir_result(&smaller.program, op, 0))->element,
+                             IR_F32);
     }
     planner_shrunken_release(&smaller);
     nda_shrink_release(&shrink);
     free(sizes);
     free(shards);
+    close_plan(&proved);
+}
+
+/* images and what convolutions, their gradients and pooling make of them shrink alike */
+static void windows_shrink_with_their_results(void **state)
+{
+    static const char text[] =
+        "func.func public @main(%x: tensor<256x512x512x64xf32>, %w: tensor<3x3x64x128xf32>) ->"
+        " (tensor<256x128x128x128xf32>, tensor<3x3x64x128xf32>) {\n"
+        "  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],"
+        " window = {stride = [2, 2], pad = [[0, 1], [0, 1]]} {batch_group_count = 1 : i64,"
+        " feature_group_count = 1 : i64} : (tensor<256x512x512x64xf32>, tensor<3x3x64x128xf32>)"
+        " -> tensor<256x256x256x128xf32>\n"
+        "  %c = stablehlo.constant dense<0xFF800000> : tensor<f32>\n"
+        "  %1 = \"stablehlo.reduce_window\"(%0, %c) <{window_dimensions = array<i64: 1, 2, 2, 1>,"
+        " window_strides = array<i64: 1, 2, 2, 1>}> ({\n"
+        "  ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
+        "    %m = stablehlo.maximum %a, %b : tensor<f32>\n"
+        "    stablehlo.return %m : tensor<f32>\n"
+        "  }) : (tensor<256x256x256x128xf32>, tensor<f32>) -> tensor<256x128x128x128xf32>\n"
+        "  %2 = stablehlo.convolution(%x, %0) dim_numbers = [f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f],"
+        " window = {pad = [[0, 1], [0, 1]], rhs_dilate = [2, 2]} {batch_group_count = 1 : i64,"
+        " feature_group_count = 1 : i64} : (tensor<256x512x512x64xf32>, tensor<256x256x256x128xf32>)"
+        " -> tensor<3x3x64x128xf32>\n"
+        "  return %1, %2 : tensor<256x128x128x128xf32>, tensor<3x3x64x128xf32>\n}\n";
+    struct proved proved;
+    open_text(&proved, text, "data=4", "batch:data");
+    prove(&proved);
+    if (proved.proof.status != VERIFY_PROOF_EQUAL)
+        fail_msg("%s: %s", verify_status_text(proved.proof.status), proved.proof.reason);
+    assert_true(proved.proof.shrunken.same);
     close_plan(&proved);
 }
 
@@ -226,8 +257,9 @@ static void what_cannot_be_cut_is_named(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(paper_sizes), cmocka_unit_test(planted_errors),
-        cmocka_unit_test(parts_keep_their_ratio), cmocka_unit_test(what_cannot_be_cut_is_named)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(paper_sizes), cmocka_unit_test(planted_errors),
+                                       cmocka_unit_test(parts_keep_their_ratio),
+                                       cmocka_unit_test(windows_shrink_with_their_results),
+                                       cmocka_unit_test(what_cannot_be_cut_is_named)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
