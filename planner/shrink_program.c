@@ -87,7 +87,7 @@ static struct ir_attr function_type(struct shrinker *shrinker, uint32_t op)
 }
 
 /* ---- constants ---- */
-/* The element of the original that element `index` of the smaller constant is: the same place in each atom. */
+/* which element of the original is element `index` of the smaller constant: the same place in each atom */
 static uint64_t original_index(const struct shrinker *shrinker, uint32_t value, uint64_t index)
 {
     const struct nda *n = shrinker->n;

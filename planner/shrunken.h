@@ -1,10 +1,10 @@
 /* A program with smaller dimensions, and a plan's local program on it: what can be proved of a module that is
  * too large to be interpreted.
  *
- *   program  --analysis/shrink.h--> sizes --> smaller program, op for op the same: types, constants, limits of
- *                                             slices and loops are cut; analysed again it must have the same
- *                                             spaces, factors and atoms
- *   local    ------------------------------> the same steps, forms and collectives, over the smaller program
+ *   program  -> sizes (analysis/shrink.h) -> smaller program: op for op the same, with types, constants
+ *                                              and limits of slices and loops cut; analysed again it must
+ *                                              have the same spaces, factors and atoms
+ *   local    -> the same steps, forms and collectives, over the smaller program
  *
  * The plan is not searched or walked anew: its cells and the walk's steps hold no sizes, so that what is
  * written of the smaller program is the lowering of the larger one at other sizes. */
