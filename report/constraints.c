@@ -20,6 +20,16 @@ static bool said(const struct report_constraint *constraint, const char *name)
     return false;
 }
 
+/* the while whose body has this value as an argument; IR_NONE of others */
+static uint32_t loop_of(const struct ir_program *program, uint32_t value)
+{
+    const struct ir_value *at = &program->values[value];
+    if (at->op != IR_NONE)
+        return IR_NONE;
+    uint32_t op = program->regions[program->blocks[at->block].region].op;
+    return program->ops[op].code == IR_WHILE ? op : (uint32_t)IR_NONE;
+}
+
 /* Arguments that a value is made of without another contraction in between, parameters before others: what
  * tells the fifth layer's product from the fourth's. */
 static void name_arguments(const struct nda *n, uint32_t value, struct report_constraint *constraint)
@@ -41,6 +51,11 @@ static void name_arguments(const struct nda *n, uint32_t value, struct report_co
                 constraint->arguments[constraint->argument_count++] = argument->name;
             continue;
         }
+        uint32_t loop = loop_of(program, values[at]);
+        if (loop != IR_NONE && depths[at] < NEAR_DEPTH && count < NEAR_VALUES) { /* what the loop begins with */
+            values[count] = ir_operand(program, loop, from->index);
+            depths[count++] = depths[at] + 1;
+        }
         if (from->op == IR_NONE || depths[at] == NEAR_DEPTH || (at && nda_is_contraction(n, from->op)))
             continue;
         for (uint32_t i = 0; i < program->ops[from->op].operand_count && count < NEAR_VALUES; i++) {
@@ -53,22 +68,43 @@ static void name_arguments(const struct nda *n, uint32_t value, struct report_co
             constraint->arguments[constraint->argument_count++] = others[i];
 }
 
-/* which of the ops of this name, type and place it is, and how many there are */
+/* an argument of a loop's body that the body returns as it is: what the loop only reads */
+static bool only_read(const struct ir_program *program, uint32_t value)
+{
+    const struct ir_value *at = &program->values[value];
+    const struct ir_block *block = &program->blocks[at->block];
+    uint32_t end = program->block_ops[block->ops + block->op_count - 1];
+    return ir_operand(program, end, at->index) == value;
+}
+
+/* a value that a reader may take for this one: of a loop's body of the same kind, or of an op of this name */
+static bool looks_alike(const struct ir_program *program, uint32_t value, uint32_t other)
+{
+    const struct ir_value *one = &program->values[value], *two = &program->values[other];
+    if (one->type != two->type || (one->op == IR_NONE) != (two->op == IR_NONE))
+        return false;
+    if (one->op != IR_NONE)
+        return program->ops[one->op].code == program->ops[two->op].code;
+    return loop_of(program, other) != IR_NONE &&
+           ir_region_block(program, loop_of(program, other), 1) == two->block &&
+           only_read(program, value) == only_read(program, other);
+}
+
+/* which of the values of this type, made by ops of this name and place, it is, and how many there are */
 static void count_alike(const struct nda *n, uint32_t value, struct report_constraint *constraint)
 {
     const struct ir_program *program = n->program;
-    const struct ir_op *op = &program->ops[program->values[value].op];
-    for (uint32_t i = 0; i < program->op_count; i++) {
-        const struct ir_op *other = &program->ops[i];
+    for (uint32_t other = 0; other < program->value_count; other++) {
         char location[sizeof constraint->location];
-        if (other->code != op->code || other->result_count != op->result_count ||
-            n->op_space[i] == NDA_NONE ||
-            program->values[other->results].type != program->values[op->results].type)
+        if (!looks_alike(program, value, other))
             continue;
-        report_location(program, i, location, sizeof location);
+        uint32_t op = program->values[other].op == IR_NONE ? loop_of(program, other) : program->values[other].op;
+        if (n->op_space[op] == NDA_NONE)
+            continue;
+        report_location(program, op, location, sizeof location);
         if (strcmp(location, constraint->location) != 0)
             continue;
-        constraint->occurrence += i < program->values[value].op;
+        constraint->occurrence += other < value;
         constraint->alike++;
     }
 }
@@ -98,20 +134,23 @@ static void describe(const struct report *report, const struct propagate_constra
     const struct plan_context *context = evaluator_context(report->evaluator);
     const struct nda *n = plan_context_nda(context);
     const struct ir_value *value = &n->program->values[from->value];
+    uint32_t loop = loop_of(n->program, from->value);
     constraint->value = from->value;
     snprintf(constraint->op, sizeof constraint->op, "%s",
-             value->op != IR_NONE       ? ir_op_name(n->program, value->op)
-             : value->block == n->block ? "argument"
-                                        : "loop value");
-    report_location(n->program, value->op, constraint->location, sizeof constraint->location);
+             value->op != IR_NONE                  ? ir_op_name(n->program, value->op)
+             : loop == IR_NONE                     ? "argument"
+             : only_read(n->program, from->value) ? "loop input"
+                                                   : "loop value");
+    report_location(n->program, loop == IR_NONE ? value->op : loop, constraint->location,
+                    sizeof constraint->location);
     if (value->op == IR_NONE && value->block == n->block)
         snprintf(constraint->location, sizeof constraint->location, "%s", n->arguments[value->index].name);
-    constraint->result = value->op == IR_NONE ? 0 : value->index;
+    constraint->result = value->op == IR_NONE && loop == IR_NONE ? 0 : value->index;
     report_type(n->program, from->value, constraint->type, sizeof constraint->type);
     (void)spmd_form_sharding(n, plan_context_mesh(context), from->value, &from->form, &constraint->sharding);
     report_spec(&constraint->sharding, plan_context_mesh(context), constraint->spec, sizeof constraint->spec);
     name_arguments(n, from->value, constraint);
-    if (value->op != IR_NONE)
+    if (value->op != IR_NONE || loop != IR_NONE)
         count_alike(n, from->value, constraint);
     if (from->uses)
         describe_uses(n, from, constraint);

@@ -125,10 +125,13 @@ struct report_use {
  * enough. */
 struct report_constraint {
     uint32_t value;     /* of the prepared program */
-    char op[64];        /* that makes it; "argument", "loop value" */
-    char location[160]; /* of the op: "file:line", or "line N" of the module's text; an argument's name */
-    uint32_t result;    /* which of the op's */
-    /* which of the ops of this name, type and location, counted from 0 in program order, and of how many */
+    /* that makes it; "argument", "loop value" (what a loop carries), "loop input" (what it only reads) */
+    char op[64];
+    /* of the op, or of the loop: "file:line", or "line N" of the module's text; an argument's name */
+    char location[160];
+    uint32_t result; /* which of the op's; which of those that the loop's body takes */
+    /* which of the values of this type that ops of this name and location make, counted from 0 in program
+     * order, and of how many */
     uint32_t occurrence, alike;
     char type[96];
     struct plan_sharding sharding;

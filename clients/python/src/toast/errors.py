@@ -61,3 +61,7 @@ class ServiceUnreachable(ToastError):
 
 class DoesNotFitWarning(UserWarning):
     """No plan fits into the memory limit; the one returned needs least."""
+
+
+class DoubtfulConstraintWarning(UserWarning):
+    """A constraint that may stand on another value than was planned: the function has more or fewer that look like it."""

@@ -1,0 +1,235 @@
+"""Constraints woven into a function: its jaxpr evaluated equation by equation, with_sharding_constraint where it is meant.
+
+Equations inside jit, remat, custom derivatives, scans, loops and conditionals are followed: a body gets its constraints
+inside and stays one. What a loop carries is constrained where the body begins, what a scan stacks and what a loop only reads
+outside it; a slice of what a scan reads where the body begins. Equations and StableHLO ops are told apart as
+constraining.py says. Promises: equations are evaluated in their order, none twice; what was found, and how many values
+looked alike, is said. Never raises for what it does not find.
+"""
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.extend
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+if TYPE_CHECKING:
+    from .constraining import Constraint
+
+_FOLLOWED = ("jit", "pjit", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr")
+_REMADE = ("remat", "remat2", "checkpoint")
+_NAMES = {"float32": "f32", "float64": "f64", "bfloat16": "bf16", "float16": "f16", "int32": "i32", "int64": "i64", "int8": "i8",
+          "uint8": "ui8", "uint32": "ui32", "bool": "i1", "complex64": "complex<f32>"}
+
+
+def _type_of(aval: Any, prefix: str = "") -> str:
+    return f"{_NAMES.get(str(aval.dtype), str(aval.dtype))}[{prefix}{','.join(map(str, aval.shape))}]".replace(",]", "]")
+
+
+def _place(eqn: Any) -> str:
+    from jax._src import source_info_util
+    frame = source_info_util.user_frame(getattr(eqn.source_info, "traceback", eqn.source_info))
+    return f"{frame.file_name}:{frame.start_line}" if frame else ""
+
+
+def _same_place(place: str, location: str) -> bool:
+    file, _, line = place.rpartition(":")
+    wanted, _, number = re.sub(r":\d+:\d+$", lambda m: m.group(0).rpartition(":")[0], location).rpartition(":")
+    return bool(file) and line == number and (file.endswith(wanted) or wanted.endswith(file))
+
+
+def _primitive(op: str) -> str:
+    name = op.removeprefix("stablehlo.")
+    return {"multiply": "mul", "subtract": "sub", "divide": "div", "exponential": "exp", "add": "add", "convert": "convert_element_type",
+            "maximum": "max", "minimum": "min", "negate": "neg", "select": "select_n", "logistic": "logistic",
+            "reduce": "reduce_", "broadcast_in_dim": "broadcast_in_dim", "convolution": "conv_general_dilated"}.get(name, name)
+
+
+def _is(eqn: Any, op: str, location: str) -> bool:
+    return eqn.primitive.name.startswith(_primitive(op)) and _same_place(_place(eqn), location)
+
+
+def _alone(eqn: Any, given: Sequence[Any]) -> list[Any]:
+    """The results of one equation."""
+    from jax.extend.core import Jaxpr
+    variables = [atom for atom in eqn.invars if not hasattr(atom, "val")]
+    read = dict(zip(eqn.invars, given, strict=True)) if len(variables) == len(eqn.invars) else {
+        atom: value for atom, value in zip(eqn.invars, given, strict=True) if not hasattr(atom, "val")}
+    known = list(dict.fromkeys(variables))
+    single = Jaxpr((), known, eqn.outvars, [eqn], effects=eqn.effects)
+    return list(jax.core.eval_jaxpr(single, (), *[read[atom] for atom in known]))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Body:
+    """A jaxpr of a loop: operands are constants, what is carried, slices of what a scan reads."""
+    parameter: str
+    closed: Any
+    constants: list[Any]        # the equation's variables
+    carries: int
+
+    @property
+    def slices(self) -> list[Any]:
+        return list(self.closed.jaxpr.invars[len(self.constants) + self.carries:])
+
+
+@dataclasses.dataclass(frozen=True)
+class _Loop:
+    """A scan or a while by its parts."""
+    bodies: list[_Body]         # the last one is run each time; a while's condition before it
+    inputs: list[int]           # operands that it only reads
+    carried: list[int]          # results that are another value each time: what it carries, then what it stacks
+    carries: int
+
+    @staticmethod
+    def of(eqn: Any) -> _Loop:
+        params, variables = eqn.params, list(eqn.invars)
+        if eqn.primitive.name == "scan":
+            constants, carries = params["num_consts"], params["num_carry"]
+            bodies, stacked = [_Body("jaxpr", params["jaxpr"], variables[:constants], carries)], range(constants + carries, len(variables))
+        else:
+            condition, constants, carries = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"], len(eqn.outvars)
+            bodies, stacked = [_Body("cond_jaxpr", params["cond_jaxpr"], variables[:condition], carries),
+                               _Body("body_jaxpr", params["body_jaxpr"], variables[condition:constants], carries)], range(0)
+        body, before = bodies[-1].closed.jaxpr, len(bodies[-1].constants)
+        kept = [i for i in range(carries) if body.outvars[i] is body.invars[before + i]]
+        return _Loop(bodies, [*range(constants), *(constants + i for i in kept), *stacked],
+                     [i for i in range(len(eqn.outvars)) if i not in kept], carries)
+
+
+_Uses = dict[Any, "list[tuple[int, Constraint]]"]     # constraints that only some uses of a variable read
+
+
+class Run:
+    """One evaluation of the jaxpr with constraints put in."""
+
+    def __init__(self, constraints: Sequence[Constraint], mesh: Mesh) -> None:
+        self.wanted = [each for each in constraints if each.op != "argument"]
+        self.mesh = mesh
+        self.seen = [0] * len(self.wanted)
+        self.found = [False] * len(self.wanted)
+
+    def put(self, i: int, value: Any, spec: PartitionSpec | None = None) -> Any:
+        self.found[i] = True
+        return jax.lax.with_sharding_constraint(value, NamedSharding(self.mesh, self.wanted[i].spec if spec is None else spec))
+
+    def meant(self, eqn: Any, op: str, variables: Sequence[Any], prefix: str = "") -> dict[int, int]:
+        """Of variables that this op of a loop's makes: which constraint is for which. prefix: dimensions before their own."""
+        out: dict[int, int] = {}
+        for i, each in enumerate(self.wanted):
+            if each.op != op or each.uses or not _same_place(_place(eqn), each.location):
+                continue
+            for k, variable in enumerate(variables):
+                if _type_of(variable.aval, prefix) != each.type:
+                    continue
+                if self.seen[i] == each.occurrence:
+                    out[k] = i
+                self.seen[i] += 1
+        return out
+
+    def constrain(self, eqn: Any, values: list[Any], uses: _Uses) -> None:
+        """Constrains results that all uses read so, in place; notes the others."""
+        types = [_type_of(variable.aval) for variable in eqn.outvars]
+        for i, each in enumerate(self.wanted):
+            for k, kind in enumerate(types):
+                if kind != each.type or not _is(eqn, each.op, each.location):
+                    continue
+                if self.seen[i] == each.occurrence and each.uses:
+                    uses.setdefault(eqn.outvars[k], []).append((i, each))
+                elif self.seen[i] == each.occurrence:
+                    values[k] = self.put(i, values[k])
+                self.seen[i] += 1
+
+    def evaluate(self, jaxpr: Any, consts: Sequence[Any], args: Sequence[Any], uses: _Uses | None = None) -> tuple[list[Any], _Uses]:
+        """Results, and which constraints are for uses of this jaxpr's variables. uses: those of its operands."""
+        values: dict[Any, Any] = dict(zip(jaxpr.constvars, consts, strict=True)) | dict(zip(jaxpr.invars, args, strict=True))
+        for_uses: _Uses = dict(uses or {})
+        made: dict[tuple[Any, int], Any] = {}
+
+        def of(atom: Any, eqn: Any = None) -> Any:
+            if hasattr(atom, "val"):
+                return atom.val
+            for i, each in for_uses.get(atom, ()) if eqn is not None else ():
+                if any(_is(eqn, op, place) for op, place in each.uses):
+                    if (atom, i) not in made:
+                        made[atom, i] = self.put(i, values[atom])
+                    return made[atom, i]
+            return values[atom]
+
+        for eqn in jaxpr.eqns:
+            given = [of(atom, eqn) for atom in eqn.invars]
+            results = self.equation(eqn, given, for_uses)
+            self.constrain(eqn, results, for_uses)
+            values.update(zip(eqn.outvars, results, strict=True))
+        return [of(atom) for atom in jaxpr.outvars], for_uses
+
+    def equation(self, eqn: Any, given: list[Any], uses: _Uses) -> list[Any]:
+        """The results of one equation, with constraints in what stands inside it."""
+        name = eqn.primitive.name
+        if name in ("scan", "while"):
+            return self.loop(eqn, given, uses)
+        if name == "cond":
+            branches = tuple(self.remade(each, self.inside(each.jaxpr, eqn.invars[1:], uses)) for each in eqn.params["branches"])
+            return _alone(eqn.replace(params=dict(eqn.params, branches=branches)), given)
+        inner = next((eqn.params[key] for key in ("jaxpr", "call_jaxpr", "fun_jaxpr") if key in eqn.params), None)
+        if inner is None or name not in (*_FOLLOWED, *_REMADE):
+            return _alone(eqn, given)
+        body = getattr(inner, "jaxpr", inner)
+        read = self.inside(body, eqn.invars, uses)
+        if name in _FOLLOWED:
+            results, for_uses = self.evaluate(body, getattr(inner, "consts", ()), given, read)
+            for variable, atom in zip(eqn.outvars, body.outvars, strict=True):
+                if not hasattr(atom, "val") and atom in for_uses:
+                    uses[variable] = for_uses[atom]
+            return results
+        again = self.remade(jax.extend.core.ClosedJaxpr(body, ()), read)     # stays one equation, so that it is computed again
+        return _alone(eqn if again.consts else eqn.replace(params=dict(eqn.params, jaxpr=again.jaxpr)), given)
+
+    @staticmethod
+    def inside(body: Any, operands: Sequence[Any], uses: _Uses) -> _Uses:
+        """Constraints of operands, by the variables that they are inside."""
+        return {variable: uses[atom] for variable, atom in zip(body.invars, operands, strict=True) if not hasattr(atom, "val") and atom in uses}
+
+    def remade(self, closed: Any, uses: _Uses, first: Callable[[list[Any]], list[Any]] = lambda args: args) -> Any:
+        """The same jaxpr with constraints in it. first: what is done to its operands before."""
+        types = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype, weak_type=v.aval.weak_type) if hasattr(v.aval, "weak_type")
+                 else jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in closed.jaxpr.invars]
+        return jax.make_jaxpr(lambda *args: self.evaluate(closed.jaxpr, closed.consts, first(list(args)), uses)[0])(*types)
+
+    def body(self, eqn: Any, body: _Body, carried: dict[int, int], uses: _Uses) -> Any:
+        """A loop's jaxpr with constraints in it. carried: of what it carries, by position."""
+        start = len(body.constants)
+
+        def first(args: list[Any]) -> list[Any]:
+            for k, i in carried.items():
+                args[start + k] = self.put(i, args[start + k])
+            for op, prefix in (("stablehlo.dynamic_slice", "1,"), ("stablehlo.reshape", "")):
+                for k, i in self.meant(eqn, op, body.slices, prefix).items():
+                    at = start + body.carries + k
+                    args[at] = self.put(i, args[at], PartitionSpec(*self.wanted[i].spec[1 if prefix else 0:]))
+            return args
+
+        return self.remade(body.closed, self.inside(body.closed.jaxpr, body.constants, uses), first)
+
+    def loop(self, eqn: Any, given: list[Any], uses: _Uses) -> list[Any]:
+        """A scan or a while: what it only reads, and what it stacks, is constrained outside, what it carries where the body begins."""
+        loop = _Loop.of(eqn)
+        for k, i in self.meant(eqn, "loop input", [eqn.invars[at] for at in loop.inputs]).items():
+            given[loop.inputs[k]] = self.put(i, given[loop.inputs[k]])
+        outside: dict[int, int] = {}
+        inside: dict[int, int] = {}
+        for k, i in self.meant(eqn, "loop value", [eqn.outvars[at] for at in loop.carried]).items():
+            (inside if loop.carried[k] < loop.carries else outside)[loop.carried[k]] = i
+        for k, i in self.meant(eqn, "stablehlo.while", eqn.outvars).items():
+            outside[k] = i
+        for k, i in self.meant(eqn, "stablehlo.dynamic_update_slice", eqn.outvars[loop.carries:]).items():
+            outside[loop.carries + k] = i
+        bodies = {body.parameter: self.body(eqn, body, inside if body is loop.bodies[-1] else {}, uses) for body in loop.bodies}
+        results = _alone(eqn.replace(params=dict(eqn.params, **bodies)), given)
+        for k, i in outside.items():
+            results[k] = self.put(i, results[k])
+        return results
