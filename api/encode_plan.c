@@ -175,8 +175,9 @@ static json_t *encode_uses(const struct report_constraint *constraint)
         return json_null();
     json_t *uses = json_array();
     for (uint32_t i = 0; i < constraint->use_count; i++)
-        json_array_append_new(uses, json_pack("{s:s, s:o}", "op", constraint->uses[i].op, "location",
-                                              json_safe(constraint->uses[i].location)));
+        json_array_append_new(uses, json_pack("{s:s, s:o, s:o}", "op", constraint->uses[i].op, "location",
+                                              json_safe(constraint->uses[i].location), "name",
+                                              json_safe(constraint->uses[i].name)));
     return uses;
 }
 
@@ -194,8 +195,9 @@ static json_t *encode_constraints(const struct report *report)
         for (uint32_t k = 0; k < constraint->argument_count; k++)
             json_array_append_new(arguments, json_safe(constraint->arguments[k]));
         json_array_append_new(out,
-                              json_pack("{s:s, s:o, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "op",
-                                        constraint->op, "location", json_safe(constraint->location), "result",
+                              json_pack("{s:s, s:o, s:o, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "op",
+                                        constraint->op, "location", json_safe(constraint->location), "name",
+                                        json_safe(constraint->name), "result",
                                         (int)constraint->result, "occurrence", (int)constraint->occurrence,
                                         "alike", (int)constraint->alike, "type", json_safe(constraint->type),
                                         "dims", dims, "partition_spec", json_safe(constraint->spec),

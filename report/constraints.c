@@ -77,6 +77,14 @@ static bool only_read(const struct ir_program *program, uint32_t value)
     return ir_operand(program, end, at->index) == value;
 }
 
+/* of the name that compilers give an op ("jit(step)/mul"): its last part, what the user's framework calls it */
+static const char *called(const struct ir_program *program, uint32_t op)
+{
+    const char *name = ir_string(program, ir_location_name(program, program->ops[op].loc, NULL));
+    const char *last = strrchr(name, '/');
+    return last ? last + 1 : name;
+}
+
 /* a value that a reader may take for this one: of a loop's body of the same kind, or of an op of this name */
 static bool looks_alike(const struct ir_program *program, uint32_t value, uint32_t other)
 {
@@ -84,7 +92,8 @@ static bool looks_alike(const struct ir_program *program, uint32_t value, uint32
     if (one->type != two->type || (one->op == IR_NONE) != (two->op == IR_NONE))
         return false;
     if (one->op != IR_NONE)
-        return program->ops[one->op].code == program->ops[two->op].code;
+        return program->ops[one->op].code == program->ops[two->op].code &&
+               strcmp(called(program, one->op), called(program, two->op)) == 0;
     return loop_of(program, other) != IR_NONE &&
            ir_region_block(program, loop_of(program, other), 1) == two->block &&
            only_read(program, value) == only_read(program, other);
@@ -109,6 +118,11 @@ static void count_alike(const struct nda *n, uint32_t value, struct report_const
     }
 }
 
+static void name_op(const struct ir_program *program, uint32_t op, char *out, size_t room)
+{
+    snprintf(out, room, "%s", ir_string(program, ir_location_name(program, program->ops[op].loc, NULL)));
+}
+
 static void describe_uses(const struct nda *n, const struct propagate_constraint *from,
                           struct report_constraint *constraint)
 {
@@ -123,6 +137,7 @@ static void describe_uses(const struct nda *n, const struct propagate_constraint
             struct report_use *use = &constraint->uses[constraint->use_count++];
             snprintf(use->op, sizeof use->op, "%s", ir_op_name(program, op));
             report_location(program, op, use->location, sizeof use->location);
+            name_op(program, op, use->name, sizeof use->name);
             break;
         }
     constraint->at_uses = true;
@@ -143,6 +158,8 @@ static void describe(const struct report *report, const struct propagate_constra
                                                    : "loop value");
     report_location(n->program, loop == IR_NONE ? value->op : loop, constraint->location,
                     sizeof constraint->location);
+    if (value->op != IR_NONE || loop != IR_NONE)
+        name_op(n->program, loop == IR_NONE ? value->op : loop, constraint->name, sizeof constraint->name);
     if (value->op == IR_NONE && value->block == n->block)
         snprintf(constraint->location, sizeof constraint->location, "%s", n->arguments[value->index].name);
     constraint->result = value->op == IR_NONE && loop == IR_NONE ? 0 : value->index;
@@ -202,6 +219,8 @@ void report_text_constraints(const struct report *report, struct text *text)
         const struct report_constraint *constraint = &report->constraints[i];
         text_printf(text, "%2u. with_sharding_constraint(%s, %s)\n    %s at %s", i + 1, constraint->type,
                     constraint->spec, constraint->op, constraint->location);
+        if (*constraint->name)
+            text_printf(text, " (%s)", constraint->name);
         if (constraint->alike > 1)
             text_printf(text, ", number %u of %u", constraint->occurrence + 1, constraint->alike);
         for (uint32_t k = 0; k < constraint->argument_count; k++)

@@ -119,7 +119,7 @@ struct report_advice { /* of a plan that does not fit; estimates that scale one 
 };
 enum { REPORT_NEAR_ARGUMENTS = 4 };
 struct report_use {
-    char op[64], location[160];
+    char op[64], location[160], name[256]; /* as of a constraint */
 };
 /* A value that a user constrains (with_sharding_constraint), so that specs of arguments and results are
  * enough. */
@@ -129,9 +129,10 @@ struct report_constraint {
     char op[64];
     /* of the op, or of the loop: "file:line", or "line N" of the module's text; an argument's name */
     char location[160];
+    char name[256];  /* of the op, or of the loop, as compilers give it: "jit(step)/mul"; "": none */
     uint32_t result; /* which of the op's; which of those that the loop's body takes */
-    /* which of the values of this type that ops of this name and location make, counted from 0 in program
-     * order, and of how many */
+    /* which of the values of this type that such ops of this location make, whose names end alike, counted
+     * from 0 in program order, and of how many */
     uint32_t occurrence, alike;
     char type[96];
     struct plan_sharding sharding;

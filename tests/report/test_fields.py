@@ -95,8 +95,10 @@ def check_plan(p):
         members(d, 'group axis bits scope at worth_ps', 'decision of plan.json')
         check(d['at'] == 'last' and d['scope'] in ('all', 'update', 'regather'), d)
     for c in p['constraints']:
-        members(c, 'op location result occurrence alike type dims partition_spec arguments uses', 'constraint')
-        check(c['occurrence'] < c['alike'] or c['op'] in ('argument', 'loop value'), f'occurrence: {c}')
+        members(c, 'op location name result occurrence alike type dims partition_spec arguments uses', 'constraint')
+        check(c['occurrence'] < c['alike'] or c['op'] == 'argument', f'occurrence: {c}')
+        for u in c['uses'] or ():
+            members(u, 'op location name', 'use of a constraint')
         check(c['arguments'], f'what a constrained value is made of is named: {c}')
     members(p['walk'], 'combine_bytes axis_order regather defer_partials', 'walk')
     members(p['walk']['regather'], 'all arguments', 'walk.regather')

@@ -24,16 +24,17 @@ class Constraint:
     """One value that needs with_sharding_constraint."""
     op: str                     # "stablehlo.dot_general"; "argument"; "loop value" (carried), "loop input" (only read)
     location: str               # "model.py:33"; an argument's name
-    occurrence: int             # which of `alike` ops of this name, type and place
-    alike: int                  # values of this type by such ops
+    name: str                   # "jit(step)/while/body/mul": scopes, then the primitive; "": unknown
+    occurrence: int             # which of `alike`
+    alike: int                  # values of this type by such ops of this place and primitive
     type: str                   # "f32[8,32,64]"
     spec: PartitionSpec
     arguments: tuple[str, ...]  # what the value is made of
-    uses: tuple[tuple[str, str], ...]   # ("stablehlo.dot_general", "model.py:40"): only these read it so; empty: all do
+    uses: tuple[tuple[str, str, str], ...]  # ("stablehlo.dot_general", "model.py:40", name): only these read it so; empty: all do
 
     def __str__(self) -> str:
         which = f", number {self.occurrence + 1} of {self.alike}" if self.alike > 1 else ""
-        only = f"; only where {', '.join(f'{op} at {place}' for op, place in sorted(set(self.uses)))} reads it" if self.uses else ""
+        only = f"; only where {', '.join(f'{op} at {place}' for op, place, _ in sorted(set(self.uses)))} reads it" if self.uses else ""
         made = f", made of {', '.join(self.arguments)}" if self.arguments else ""
         return f"x = jax.lax.with_sharding_constraint(x, {self.spec})  # {self.type} of {self.op} at {self.location}{which}{made}{only}"
 
@@ -56,8 +57,8 @@ class Constraints(Sequence[Constraint]):
 
 def read(listed: Sequence[dict[str, Any]], specification: Callable[[Any], PartitionSpec]) -> Constraints:
     return Constraints([Constraint(
-        each["op"], each["location"], each["occurrence"], each["alike"], each["type"], specification(each["dims"]),
-        tuple(each["arguments"]), tuple((use["op"], use["location"]) for use in each["uses"] or ())) for each in listed])
+        each["op"], each["location"], each.get("name", ""), each["occurrence"], each["alike"], each["type"], specification(each["dims"]),
+        tuple(each["arguments"]), tuple((use["op"], use["location"], use.get("name", "")) for use in each["uses"] or ())) for each in listed])
 
 
 def constrained(step: Callable[..., Any], constraints: Sequence[Constraint], mesh: Mesh, names: Sequence[str]) -> Callable[..., Any]:
@@ -73,13 +74,16 @@ def constrained(step: Callable[..., Any], constraints: Sequence[Constraint], mes
                 leaves[at] = jax.lax.with_sharding_constraint(leaves[at], NamedSharding(mesh, each.spec))
         state = Run(constraints, mesh)
         out, _ = state.evaluate(closed.jaxpr, closed.consts, leaves)
+        if state.several():
+            state = Run(constraints, mesh, state.several())
+            out, _ = state.evaluate(closed.jaxpr, closed.consts, leaves)
         missing = [each for each, found in zip(state.wanted, state.found, strict=True) if not found]
         if missing:
             raise PlanMismatch(f"{len(missing)} of {len(constraints)} constraints are of values that no equation of the function makes "
                                f"(JAX makes them when it lowers): paste these, or use plan.jit(). {missing[0]}")
-        for each, seen in zip(state.wanted, state.seen, strict=True):
-            if seen != each.alike:
-                warnings.warn(f"the module has {each.alike} values that look like this one, the function {seen}; the constraint may stand "
+        for each, seen, ops in zip(state.wanted, state.seen, state.ops, strict=True):
+            if seen * ops != each.alike:
+                warnings.warn(f"the module has {each.alike} values that look like this one, the function makes {seen}; the constraint may stand "
                               f"on another of them than was planned: {each}", DoubtfulConstraintWarning, stacklevel=2)
         return jax.tree_util.tree_unflatten(jax.tree_util.tree_structure(shape), out)
 

@@ -49,8 +49,10 @@ def _primitive(op: str) -> str:
             "reduce": "reduce_", "broadcast_in_dim": "broadcast_in_dim", "convolution": "conv_general_dilated"}.get(name, name)
 
 
-def _is(eqn: Any, op: str, location: str) -> bool:
-    return eqn.primitive.name.startswith(_primitive(op)) and _same_place(_place(eqn), location)
+def _is(eqn: Any, op: str, location: str, name: str) -> bool:
+    primitive = name.rpartition("/")[2]
+    made = eqn.primitive.name == primitive if primitive else eqn.primitive.name.startswith(_primitive(op))
+    return made and _same_place(_place(eqn), location)
 
 
 def _alone(eqn: Any, given: Sequence[Any]) -> list[Any]:
@@ -107,11 +109,23 @@ _Uses = dict[Any, "list[tuple[int, Constraint]]"]     # constraints that only so
 class Run:
     """One evaluation of the jaxpr with constraints put in."""
 
-    def __init__(self, constraints: Sequence[Constraint], mesh: Mesh) -> None:
+    def __init__(self, constraints: Sequence[Constraint], mesh: Mesh, ops: Sequence[int] | None = None) -> None:
+        """ops: of each constraint, how many ops alike its equation becomes (several(); x ** 3 is two multiplications)."""
         self.wanted = [each for each in constraints if each.op != "argument"]
         self.mesh = mesh
+        self.ops = list(ops or [1] * len(self.wanted))
         self.seen = [0] * len(self.wanted)
         self.found = [False] * len(self.wanted)
+
+    def several(self) -> list[int] | None:
+        """For another run: how many ops alike each constraint's equation becomes; None: what was taken for granted holds."""
+        ops = [each.alike // seen if seen and each.alike % seen == 0 else 1 for each, seen in zip(self.wanted, self.seen, strict=True)]
+        return ops if ops != self.ops else None
+
+    def counted(self, i: int) -> bool:
+        """Whether the value that looks like what constraint i is for is the one; counts it."""
+        self.seen[i] += 1
+        return self.seen[i] - 1 == self.wanted[i].occurrence // self.ops[i]
 
     def put(self, i: int, value: Any, spec: PartitionSpec | None = None) -> Any:
         self.found[i] = True
@@ -126,9 +140,8 @@ class Run:
             for k, variable in enumerate(variables):
                 if _type_of(variable.aval, prefix) != each.type:
                     continue
-                if self.seen[i] == each.occurrence:
+                if self.counted(i):
                     out[k] = i
-                self.seen[i] += 1
         return out
 
     def constrain(self, eqn: Any, values: list[Any], uses: _Uses) -> None:
@@ -136,13 +149,12 @@ class Run:
         types = [_type_of(variable.aval) for variable in eqn.outvars]
         for i, each in enumerate(self.wanted):
             for k, kind in enumerate(types):
-                if kind != each.type or not _is(eqn, each.op, each.location):
+                if kind != each.type or not _is(eqn, each.op, each.location, each.name) or not self.counted(i):
                     continue
-                if self.seen[i] == each.occurrence and each.uses:
+                if each.uses:
                     uses.setdefault(eqn.outvars[k], []).append((i, each))
-                elif self.seen[i] == each.occurrence:
+                else:
                     values[k] = self.put(i, values[k])
-                self.seen[i] += 1
 
     def evaluate(self, jaxpr: Any, consts: Sequence[Any], args: Sequence[Any], uses: _Uses | None = None) -> tuple[list[Any], _Uses]:
         """Results, and which constraints are for uses of this jaxpr's variables. uses: those of its operands."""
@@ -154,7 +166,7 @@ class Run:
             if hasattr(atom, "val"):
                 return atom.val
             for i, each in for_uses.get(atom, ()) if eqn is not None else ():
-                if any(_is(eqn, op, place) for op, place in each.uses):
+                if any(_is(eqn, *use) for use in each.uses):
                     if (atom, i) not in made:
                         made[atom, i] = self.put(i, values[atom])
                     return made[atom, i]
@@ -191,8 +203,9 @@ class Run:
 
     @staticmethod
     def inside(body: Any, operands: Sequence[Any], uses: _Uses) -> _Uses:
-        """Constraints of operands, by the variables that they are inside."""
-        return {variable: uses[atom] for variable, atom in zip(body.invars, operands, strict=True) if not hasattr(atom, "val") and atom in uses}
+        """Constraints of a jaxpr's first operands, by the variables that they are inside."""
+        named = [(variable, atom) for variable, atom in zip(body.invars, operands, strict=False) if not hasattr(atom, "val")]
+        return {variable: uses[atom] for variable, atom in named if atom in uses}
 
     def remade(self, closed: Any, uses: _Uses, first: Callable[[list[Any]], list[Any]] = lambda args: args) -> Any:
         """The same jaxpr with constraints in it. first: what is done to its operands before."""
