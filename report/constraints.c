@@ -30,8 +30,24 @@ static uint32_t loop_of(const struct ir_program *program, uint32_t value)
     return program->ops[op].code == IR_WHILE ? op : (uint32_t)IR_NONE;
 }
 
+/* what the body gives for the next time */
+static uint32_t returned(const struct ir_program *program, const struct ir_value *carried)
+{
+    const struct ir_block *block = &program->blocks[carried->block];
+    return ir_operand(program, program->block_ops[block->ops + block->op_count - 1], carried->index);
+}
+
+static void add_near(uint32_t *values, uint32_t *depths, uint32_t *count, uint32_t value, uint32_t depth)
+{
+    if (*count == NEAR_VALUES)
+        return;
+    values[*count] = value;
+    depths[(*count)++] = depth;
+}
+
 /* Arguments that a value is made of without another contraction in between, parameters before others: what
- * tells the fifth layer's product from the fourth's. */
+ * tells the fifth layer's product from the fourth's. Of what a loop carries: of its beginning, and of what the
+ * body returns. */
 static void name_arguments(const struct nda *n, uint32_t value, struct report_constraint *constraint)
 {
     const struct ir_program *program = n->program;
@@ -52,16 +68,15 @@ static void name_arguments(const struct nda *n, uint32_t value, struct report_co
             continue;
         }
         uint32_t loop = loop_of(program, values[at]);
-        if (loop != IR_NONE && depths[at] < NEAR_DEPTH && count < NEAR_VALUES) { /* what the loop begins with */
-            values[count] = ir_operand(program, loop, from->index);
-            depths[count++] = depths[at] + 1;
+        if (loop != IR_NONE && depths[at] < NEAR_DEPTH) {
+            add_near(values, depths, &count, ir_operand(program, loop, from->index), depths[at] + 1);
+            if (!at)
+                add_near(values, depths, &count, returned(program, from), 0);
         }
         if (from->op == IR_NONE || depths[at] == NEAR_DEPTH || (at && nda_is_contraction(n, from->op)))
             continue;
-        for (uint32_t i = 0; i < program->ops[from->op].operand_count && count < NEAR_VALUES; i++) {
-            values[count] = ir_operand(program, from->op, i);
-            depths[count++] = depths[at] + 1;
-        }
+        for (uint32_t i = 0; i < program->ops[from->op].operand_count; i++)
+            add_near(values, depths, &count, ir_operand(program, from->op, i), depths[at] + 1);
     }
     for (uint32_t i = 0; constraint->argument_count == 0 && i < other_count; i++)
         if (!said(constraint, others[i]))
@@ -71,10 +86,7 @@ static void name_arguments(const struct nda *n, uint32_t value, struct report_co
 /* an argument of a loop's body that the body returns as it is: what the loop only reads */
 static bool only_read(const struct ir_program *program, uint32_t value)
 {
-    const struct ir_value *at = &program->values[value];
-    const struct ir_block *block = &program->blocks[at->block];
-    uint32_t end = program->block_ops[block->ops + block->op_count - 1];
-    return ir_operand(program, end, at->index) == value;
+    return returned(program, &program->values[value]) == value;
 }
 
 /* of the name that compilers give an op ("jit(step)/mul"): its last part, what the user's framework calls it */

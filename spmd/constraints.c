@@ -141,11 +141,20 @@ static void add_candidate(struct finder *finder, uint32_t value, const struct sp
     VEC_PUSH(&finder->candidates, candidate);
 }
 
+/* an argument of a loop's condition: nobody writes a constraint there, the body has the same value */
+static bool of_condition(const struct ir_program *program, uint32_t value)
+{
+    const struct ir_value *at = &program->values[value];
+    uint32_t op = program->regions[program->blocks[at->block].region].op;
+    return at->op == IR_NONE && program->ops[op].code == IR_WHILE &&
+           at->block == ir_region_block(program, op, 0);
+}
+
 /* constants and what is made of them cost nothing in any form; scalars have none */
 static bool worth_saying(const struct finder *finder, uint32_t value)
 {
     uint32_t op = finder->n->program->values[value].op;
-    if (!nda_atom_count(finder->n, value))
+    if (!nda_atom_count(finder->n, value) || of_condition(finder->n->program, value))
         return false;
     return op == IR_NONE || spmd_forms_freedom(finder->forms, op) != SPMD_FREE;
 }
