@@ -6,6 +6,7 @@
 What XLA moves under such lists is tests/truth/test_constraints.py's matter. Argument `bytes`: compares it here, too.
 """
 import sys
+import warnings
 
 import support
 
@@ -18,6 +19,7 @@ import models  # noqa: E402
 import numpy as np  # noqa: E402
 
 import toast  # noqa: E402
+from toast import constraining  # noqa: E402
 
 MESH = {"data": 4, "model": 2}
 
@@ -53,6 +55,83 @@ def test_each_once():
     assert text.count("sdy.sharding_constraint") == len(plan.constraints), (text.count("sdy.sharding_constraint"), plan.constraints)
 
 
+def scanned(remat):
+    """the layers of a GPT in a scan"""
+    normal = models.random_of(5)
+    layers, width, batch, length = 4, 64, 8, 64
+    shapes = {"wq": (width, width), "wk": (width, width), "wv": (width, width), "wo": (width, width), "up": (width, 4 * width),
+              "down": (4 * width, width)}
+    params = {name: normal(layers, *shape) for name, shape in shapes.items()} | {name: jnp.ones((layers, width)) for name in ("n1", "n2")}
+
+    def step(params, x):
+        def loss_of(p):
+            layer = lambda h, w: (models.block(h, w, 4), None)     # noqa: E731
+            h, _ = jax.lax.scan(jax.checkpoint(layer) if remat else layer, x, p)
+            return jnp.mean(h * h)
+        loss, grads = jax.value_and_grad(loss_of)(params)
+        return jax.tree_util.tree_map(lambda p, g: p - 0.01 * g, params, grads), loss
+
+    return step, (params, normal(batch, length, width)), (0,)
+
+
+def test_in_scan():
+    """Values of a scan's body: constrained there, each once, no other one; fewer bytes; the same numbers."""
+    step, args, plan = planned(lambda: scanned(True), 0.15)
+    inside = [each for each in plan.constraints if "/while/body/" in each.name]
+    assert len(inside) > 1 and any(each.uses for each in inside) and any(not each.uses for each in inside), plan.constraints
+    listed = jax.jit(plan.constrain(step), **shardings(plan))
+    lowered = listed.lower(*args)
+    assert lowered.as_text().count("sdy.sharding_constraint") == len(plan.constraints), plan.constraints
+    specs, found = (sum(hlo.collective_bytes(each.compile().as_text()).values())
+                    for each in (jax.jit(step, **shardings(plan)).lower(*args), lowered))
+    assert found < 0.75 * specs, (found, specs)
+    same(jax.jit(step)(*args), listed(*jax.device_put(args, plan.in_shardings)))
+
+
+def by_hand(function, listed):
+    """the function with these constraints in it"""
+    return constraining.constrained(function, listed, jax.sharding.Mesh(np.asarray(jax.devices()).reshape(4, 2), ("data", "model")), [])
+
+
+def written(function, *args):
+    return str(jax.make_jaxpr(function)(*args)).count("sharding_constraint[")
+
+
+def test_loops():
+    """What a scan reads, carries and stacks, what a while carries, and a conditional's value: each where it belongs; x ** 3 is one."""
+    def function(x, w):
+        h, stacked = jax.lax.scan(lambda h, w: (jnp.tanh(h @ w), h * 2), x, w)
+        h = jax.lax.while_loop(lambda h: h.sum() < 10, lambda h: h + 1, h)
+        return jax.lax.cond(h.sum() > 3, lambda h: jnp.sin(h), lambda h: h ** 3, h), stacked
+
+    args = jnp.ones((8, 16)), jnp.ones((3, 16, 16))
+    scan = next(i for i, line in enumerate(open(__file__), 1) if "lax.scan(lambda h, w" in line)
+
+    def one(op, line, kind, name="", occurrence=0, alike=1):
+        return constraining.Constraint(op, f"test_constrain.py:{line}", name, occurrence, alike, kind,
+                                       jax.sharding.PartitionSpec("data" if kind[4] == "8" else None), (), ())
+
+    for each in (one("loop value", scan, "f32[8,16]"), one("loop value", scan, "f32[3,8,16]"), one("loop input", scan, "f32[3,16,16]"),
+                 one("stablehlo.dynamic_slice", scan, "f32[1,16,16]"), one("loop value", scan + 1, "f32[8,16]"),
+                 one("stablehlo.tanh", scan, "f32[8,16]", "jit(f)/while/body/tanh"), one("stablehlo.sine", scan + 2, "f32[8,16]", "a/sin"),
+                 one("stablehlo.multiply", scan + 2, "f32[8,16]", "a/integer_pow", 1, 2)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", toast.DoubtfulConstraintWarning)
+            assert written(by_hand(function, [each]), *args) == 1, each
+        same(function(*args), jax.jit(by_hand(function, [each]))(*args))
+
+
+def test_doubt():
+    """The module has more values that look like it than the function: said, with the constraint."""
+    listed = [constraining.Constraint("stablehlo.tanh", "test_constrain.py:" + str(test_doubt.__code__.co_firstlineno + 4), "a/tanh", 0, 3,
+                                      "f32[8]", jax.sharding.PartitionSpec("data"), (), ())]
+    function = lambda x: jnp.tanh(jnp.tanh(x))     # noqa: E731
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        assert written(by_hand(function, listed), jnp.ones(8)) == 1
+    assert any(issubclass(each.category, toast.DoubtfulConstraintWarning) and "3 values" in str(each.message) for each in said), said
+
+
 def test_not_found():
     step, args, plan = planned(lambda: models.gpt(vocabulary=512), 0.3)
     other = lambda *a: jax.tree_util.tree_map(jnp.copy, (a[0], jnp.float32(0)))      # noqa: E731  makes none of the values
@@ -72,4 +151,5 @@ def test_bytes():
 
 
 if __name__ == "__main__":
-    sys.exit(support.run_all(*([test_bytes] if sys.argv[1:] == ["bytes"] else [test_numbers, test_each_once, test_not_found])))
+    sys.exit(support.run_all(*([test_bytes] if sys.argv[1:] == ["bytes"] else [test_numbers, test_each_once, test_in_scan, test_loops, test_doubt,
+                                                                                         test_not_found])))

@@ -11,8 +11,9 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from .errors import (ArgumentsChanged, BinaryNotFound, DoesNotFitWarning, LoweringError, MeshError, ModuleRefused, PinError,
-                     PlanMismatch, PlanningFailed, RequestRefused, ServiceUnreachable, ToastError, UnsupportedJax)
+from .errors import (ArgumentsChanged, BinaryNotFound, DoesNotFitWarning, DoubtfulConstraintWarning, LoweringError, MeshError,
+                     ModuleRefused, PinError, PlanMismatch, PlanningFailed, RequestRefused, ServiceUnreachable, ToastError,
+                     UnsupportedJax)
 from .report import Report
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 _OF_JAX = {"load": "api", "plan": "api", "profile": "api", "Planned": "exporting", "Plan": "plans", "Comparison": "race",
            "Row": "race", "Tuned": "race", "compare": "race", "Constraint": "constraining", "Constraints": "constraining"}
 __version__ = "0.1.0"
-__all__ = ["ArgumentsChanged", "BinaryNotFound", "Comparison", "Constraint", "Constraints", "DoesNotFitWarning", "LoweringError", "MeshError", "ModuleRefused", "PinError",
+__all__ = ["ArgumentsChanged", "BinaryNotFound", "Comparison", "Constraint", "Constraints", "DoesNotFitWarning", "DoubtfulConstraintWarning", "LoweringError", "MeshError", "ModuleRefused", "PinError",
            "Plan", "PlanMismatch", "Planned", "PlanningFailed", "Report", "RequestRefused", "Row", "ServiceUnreachable", "ToastError",
            "Tuned", "UnsupportedJax", "compare", "load", "plan", "profile"]
 
