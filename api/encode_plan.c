@@ -194,14 +194,13 @@ static json_t *encode_constraints(const struct report *report)
                                                     constraint->sharding.dims[dim].count));
         for (uint32_t k = 0; k < constraint->argument_count; k++)
             json_array_append_new(arguments, json_safe(constraint->arguments[k]));
-        json_array_append_new(out,
-                              json_pack("{s:s, s:o, s:o, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "op",
-                                        constraint->op, "location", json_safe(constraint->location), "name",
-                                        json_safe(constraint->name), "result",
-                                        (int)constraint->result, "occurrence", (int)constraint->occurrence,
-                                        "alike", (int)constraint->alike, "type", json_safe(constraint->type),
-                                        "dims", dims, "partition_spec", json_safe(constraint->spec),
-                                        "arguments", arguments, "uses", encode_uses(constraint)));
+        json_array_append_new(
+            out, json_pack("{s:s, s:o, s:o, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "op", constraint->op,
+                           "location", json_safe(constraint->location), "name", json_safe(constraint->name),
+                           "result", (int)constraint->result, "occurrence", (int)constraint->occurrence,
+                           "alike", (int)constraint->alike, "type", json_safe(constraint->type), "dims", dims,
+                           "partition_spec", json_safe(constraint->spec), "arguments", arguments, "uses",
+                           encode_uses(constraint)));
     }
     return out;
 }

@@ -119,7 +119,8 @@ static void count_alike(const struct nda *n, uint32_t value, struct report_const
         char location[sizeof constraint->location];
         if (!looks_alike(program, value, other))
             continue;
-        uint32_t op = program->values[other].op == IR_NONE ? loop_of(program, other) : program->values[other].op;
+        uint32_t op =
+            program->values[other].op == IR_NONE ? loop_of(program, other) : program->values[other].op;
         if (n->op_space[op] == NDA_NONE)
             continue;
         report_location(program, op, location, sizeof location);
@@ -164,10 +165,10 @@ static void describe(const struct report *report, const struct propagate_constra
     uint32_t loop = loop_of(n->program, from->value);
     constraint->value = from->value;
     snprintf(constraint->op, sizeof constraint->op, "%s",
-             value->op != IR_NONE                  ? ir_op_name(n->program, value->op)
-             : loop == IR_NONE                     ? "argument"
+             value->op != IR_NONE                 ? ir_op_name(n->program, value->op)
+             : loop == IR_NONE                    ? "argument"
              : only_read(n->program, from->value) ? "loop input"
-                                                   : "loop value");
+                                                  : "loop value");
     report_location(n->program, loop == IR_NONE ? value->op : loop, constraint->location,
                     sizeof constraint->location);
     if (value->op != IR_NONE || loop != IR_NONE)

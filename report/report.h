@@ -124,7 +124,7 @@ struct report_use {
 /* A value that a user constrains (with_sharding_constraint), so that specs of arguments and results are
  * enough. */
 struct report_constraint {
-    uint32_t value;     /* of the prepared program */
+    uint32_t value; /* of the prepared program */
     /* that makes it; "argument", "loop value" (what a loop carries), "loop input" (what it only reads) */
     char op[64];
     /* of the op, or of the loop: "file:line", or "line N" of the module's text; an argument's name */

@@ -113,4 +113,23 @@ def scanned():
     return step, (params, jax.random.key(7), normal(64, width, scale=1.0)), (0,)
 
 
+# ---------------------------------------------------------------- the layers of a GPT in a scan
+def gpt_scanned(remat):
+    normal = random_of(5)
+    layers, width, batch, length = 4, 64, 8, 64
+    shapes = {"wq": (width, width), "wk": (width, width), "wv": (width, width), "wo": (width, width), "up": (width, 4 * width),
+              "down": (4 * width, width)}
+    params = {name: normal(layers, *shape) for name, shape in shapes.items()} | {name: jnp.ones((layers, width)) for name in ("n1", "n2")}
+
+    def step(params, x):
+        def loss_of(p):
+            layer = lambda h, w: (block(h, w, 4), None)     # noqa: E731
+            h, _ = jax.lax.scan(jax.checkpoint(layer) if remat else layer, x, p)
+            return jnp.mean(h * h)
+        loss, grads = jax.value_and_grad(loss_of)(params)
+        return jax.tree_util.tree_map(lambda p, g: p - 0.01 * g, params, grads), loss
+
+    return step, (params, normal(batch, length, width)), (0,)
+
+
 MODELS = {"mlp": mlp, "gpt": functools.partial(gpt), "gpt_remat": gpt_remat, "scanned": scanned}

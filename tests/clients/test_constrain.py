@@ -55,28 +55,9 @@ def test_each_once():
     assert text.count("sdy.sharding_constraint") == len(plan.constraints), (text.count("sdy.sharding_constraint"), plan.constraints)
 
 
-def scanned(remat):
-    """the layers of a GPT in a scan"""
-    normal = models.random_of(5)
-    layers, width, batch, length = 4, 64, 8, 64
-    shapes = {"wq": (width, width), "wk": (width, width), "wv": (width, width), "wo": (width, width), "up": (width, 4 * width),
-              "down": (4 * width, width)}
-    params = {name: normal(layers, *shape) for name, shape in shapes.items()} | {name: jnp.ones((layers, width)) for name in ("n1", "n2")}
-
-    def step(params, x):
-        def loss_of(p):
-            layer = lambda h, w: (models.block(h, w, 4), None)     # noqa: E731
-            h, _ = jax.lax.scan(jax.checkpoint(layer) if remat else layer, x, p)
-            return jnp.mean(h * h)
-        loss, grads = jax.value_and_grad(loss_of)(params)
-        return jax.tree_util.tree_map(lambda p, g: p - 0.01 * g, params, grads), loss
-
-    return step, (params, normal(batch, length, width)), (0,)
-
-
 def test_in_scan():
     """Values of a scan's body: constrained there, each once, no other one; fewer bytes; the same numbers."""
-    step, args, plan = planned(lambda: scanned(True), 0.15)
+    step, args, plan = planned(lambda: models.gpt_scanned(remat=True), 0.15)
     inside = [each for each in plan.constraints if "/while/body/" in each.name]
     assert len(inside) > 1 and any(each.uses for each in inside) and any(not each.uses for each in inside), plan.constraints
     listed = jax.jit(plan.constrain(step), **shardings(plan))
