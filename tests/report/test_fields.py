@@ -93,7 +93,7 @@ def check_plan(p):
         members(a, sharding, 'result')
     for d in p['decisions']:
         members(d, 'group axis bits scope at worth_ps', 'decision of plan.json')
-        check(d['at'] == 'last' and d['scope'] in ('all', 'update', 'regather'), d)
+        check(d['at'] == 'last' and d['scope'] in ('all', 'update', 'regather', 'whole'), d)
     for c in p['constraints']:
         members(c, 'op location result occurrence alike type dims partition_spec arguments uses', 'constraint')
         check(c['occurrence'] < c['alike'] or c['op'] in ('argument', 'loop value'), f'occurrence: {c}')
