@@ -245,7 +245,7 @@ static void baselines_are_distinct_and_replay(void **state)
         struct subject subject;
         struct plan_context *plan_context;
         struct plan_baseline *list;
-        struct hash128 hashes[128];
+        struct hash128 hashes[176];
         struct plan plan;
         uint32_t count;
         char path[80];
