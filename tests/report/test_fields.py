@@ -66,7 +66,7 @@ def check_report(r):
     for c in r['choices']:
         members(c, 'choice worth_ps factors of', 'choice')
     for w in r['whole']:
-        members(w, 'dimension size memory time reason sizes op location best_try', 'whole')
+        members(w, 'dimension size memory time partly example reason sizes op location best_try', 'whole')
         check(0 <= w['memory'] <= 1 and 0 <= w['time'] <= 1 and max(w['memory'], w['time']) > 0.01, f'parts: {w}')
         check((w['reason'] == 'does_not_divide') == (w['sizes'] is not None), f'sizes: {w}')
         check(w['best_try'] is not None or w['reason'] not in ('no_gain', 'conflict_lost'), f'a try is priced: {w}')
