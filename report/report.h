@@ -85,6 +85,7 @@ enum report_reason {
     REPORT_CONFLICT_LOST, /* other dimensions of the same tensors have the axes */
     REPORT_NO_RULE,       /* an op takes it whole, or nothing that is offered changes anything */
     REPORT_NO_GAIN,
+    REPORT_MISSED, /* the best try is better than the plan: the search ended before it */
     REPORT_NOT_TRIED
 };
 struct report_whole { /* dimensions that look alike are one (a group) */
@@ -100,6 +101,7 @@ struct report_whole { /* dimensions that look alike are one (a group) */
     bool tried, first, takes_turn; /* the best try: before the plan's decisions, else behind them */
     char best[160];                /* "vocab@model" */
     struct cost cost;
+    struct hash128 hash;
     int64_t step_ps, peak_bytes; /* of the plan with it */
 };
 /* What holds memory at the peak. */

@@ -204,10 +204,12 @@ static enum error_code try_decision(struct finder *finder, struct plan_decision 
         return ERROR_OK;
     TRY(evaluator_price(finder->session, &finder->trial, &price, &cost, e));
     whole->takes_turn |= !first;
-    if (!whole->tried || cost.c < whole->cost.c) {
+    if (!whole->tried ||
+        cost_compare(cost, finder->trial.hash, whole->cost, whole->hash) < 0) {
         whole->tried = true;
         whole->first = first;
         whole->cost = cost;
+        whole->hash = finder->trial.hash;
         whole->step_ps = price.step_ps;
         whole->peak_bytes = price.peak_bytes;
         struct text text = {0};
@@ -235,6 +237,9 @@ static enum error_code try_group(struct finder *finder, struct report_whole *who
         whole->reason = REPORT_NO_RULE;
     else
         whole->reason = whole->takes_turn ? REPORT_NO_GAIN : REPORT_CONFLICT_LOST;
+    if (whole->tried && cost_compare(whole->cost, whole->hash, finder->report->cost, finder->plan->hash) < 0 &&
+        whole->cost.c < finder->report->cost.c)
+        whole->reason = REPORT_MISSED;
     return ERROR_OK;
 }
 
@@ -368,6 +373,7 @@ const char *report_reason_name(enum report_reason reason)
     case REPORT_CONFLICT_LOST: return "conflict_lost";
     case REPORT_NO_RULE: return "no_rule";
     case REPORT_NO_GAIN: return "no_gain";
+    case REPORT_MISSED: return "missed";
     case REPORT_NOT_TRIED: return "not_tried";
     }
     return "";
@@ -411,6 +417,10 @@ void report_text_whole(const struct report *report, struct text *text)
             break;
         case REPORT_NO_GAIN:
             text_add(text, "no gain: ");
+            text_price(report, whole, text);
+            break;
+        case REPORT_MISSED:
+            text_add(text, "better, and missed by this search (a longer one would try it): ");
             text_price(report, whole, text);
             break;
         case REPORT_NOT_TRIED: text_add(text, "not tried: smaller parts are not priced\n"); break;
