@@ -18,7 +18,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum strategy { REPLICATED, BATCH, FSDP, FSDP_LARGE, ZERO1, ZERO2, MEGATRON, SEQUENCE, EDGE, EXPERT, STRATEGIES };
+enum strategy {
+    REPLICATED,
+    BATCH,
+    FSDP,
+    FSDP_LARGE,
+    ZERO1,
+    ZERO2,
+    MEGATRON,
+    SEQUENCE,
+    EDGE,
+    EXPERT,
+    STRATEGIES
+};
 enum {
     MOST_BASELINES = 176, /* different plans; each is priced once, about 2 ms for t2b */
     MOST_LAID_OUT = 160,  /* of them of the layouts that race in all combinations */
@@ -32,8 +44,8 @@ enum {
 
 enum { MODEL_ROLES = NDA_COLOR_MODEL | NDA_COLOR_VOCABULARY };
 
-static const char *const strategy_names[] = {"replicated", "batch",    "fsdp", "fsdp-large", "zero1", "zero2",
-                                             "megatron",   "sequence", "edge", "expert"};
+static const char *const strategy_names[] = {"replicated", "batch",    "fsdp",     "fsdp-large", "zero1",
+                                             "zero2",      "megatron", "sequence", "edge",       "expert"};
 
 /* what one axis does: a strategy, or two */
 struct layout {
@@ -41,17 +53,35 @@ struct layout {
     bool other;            /* the other side of all conflicts of a sequence */
 };
 /* the first of these race in all combinations, the others where the cheapest of those are climbed from */
-static const struct layout layouts[] = {
-    {REPLICATED, 0, 0},     {BATCH, 0, 0},           {FSDP, 0, 0},
-    {ZERO2, 0, 0},          {MEGATRON, 0, 0},        {SEQUENCE, 0, 0},
-    {SEQUENCE, 0, 1},       {MEGATRON, SEQUENCE, 0}, {MEGATRON, SEQUENCE, 1},
-    {EDGE, 0, 0},           {EXPERT, 0, 0},          {FSDP_LARGE, 0, 0},
-    {BATCH, MEGATRON, 0},   {BATCH, SEQUENCE, 0},    {BATCH, EDGE, 0},
-    {BATCH, EXPERT, 0},     {FSDP, SEQUENCE, 0},     {FSDP_LARGE, SEQUENCE, 0},
-    {EDGE, BATCH, 0},       {EDGE, FSDP, 0},         {EDGE, FSDP_LARGE, 0},
-    {EXPERT, BATCH, 0},     {EXPERT, FSDP, 0},       {MEGATRON, BATCH, 0},
-    {SEQUENCE, BATCH, 0},   {SEQUENCE, FSDP, 0},     {SEQUENCE, FSDP_LARGE, 0},
-    {SEQUENCE, MEGATRON, 0}, {ZERO1, 0, 0}};
+static const struct layout layouts[] = {{REPLICATED, 0, 0},
+                                        {BATCH, 0, 0},
+                                        {FSDP, 0, 0},
+                                        {ZERO2, 0, 0},
+                                        {MEGATRON, 0, 0},
+                                        {SEQUENCE, 0, 0},
+                                        {SEQUENCE, 0, 1},
+                                        {MEGATRON, SEQUENCE, 0},
+                                        {MEGATRON, SEQUENCE, 1},
+                                        {EDGE, 0, 0},
+                                        {EXPERT, 0, 0},
+                                        {FSDP_LARGE, 0, 0},
+                                        {BATCH, MEGATRON, 0},
+                                        {BATCH, SEQUENCE, 0},
+                                        {BATCH, EDGE, 0},
+                                        {BATCH, EXPERT, 0},
+                                        {FSDP, SEQUENCE, 0},
+                                        {FSDP_LARGE, SEQUENCE, 0},
+                                        {EDGE, BATCH, 0},
+                                        {EDGE, FSDP, 0},
+                                        {EDGE, FSDP_LARGE, 0},
+                                        {EXPERT, BATCH, 0},
+                                        {EXPERT, FSDP, 0},
+                                        {MEGATRON, BATCH, 0},
+                                        {SEQUENCE, BATCH, 0},
+                                        {SEQUENCE, FSDP, 0},
+                                        {SEQUENCE, FSDP_LARGE, 0},
+                                        {SEQUENCE, MEGATRON, 0},
+                                        {ZERO1, 0, 0}};
 enum { RACED = 11, LAYOUTS = sizeof layouts / sizeof *layouts, ZERO1_LAYOUT = LAYOUTS - 1 };
 
 struct builder {
@@ -588,7 +618,8 @@ static enum error_code parse_name(struct builder *builder, const char *name, str
             return error_set(
                 e, ERROR_INVALID_PLAN,
                 "a baseline is written strategy:axis+strategy:axis with batch, fsdp, fsdp-large, "
-                "zero1, zero2, zero3 (fsdp), megatron, sequence, edge, expert, regather and axes of the mesh; '%.80s' "
+                "zero1, zero2, zero3 (fsdp), megatron, sequence, edge, expert, regather and axes of the "
+                "mesh; '%.80s' "
                 "is not",
                 name);
         if (regather)

@@ -92,9 +92,9 @@ struct report_whole { /* dimensions that look alike are one (a group) */
     uint32_t group;
     char label[64];
     int64_t size;
-    double memory, time;           /* parts of the peak and of the step that have it whole, 0 to 1 */
-    bool partly;                   /* some axis splits it in other tensors or ops */
-    char example[300];             /* the largest tensor alive at the peak that has it whole; "": none */
+    double memory, time; /* parts of the peak and of the step that have it whole, 0 to 1 */
+    bool partly;         /* some axis splits it in other tensors or ops */
+    char example[300];   /* the largest tensor alive at the peak that has it whole; "": none */
     enum report_reason reason;
     char sizes[300];               /* DOES_NOT_DIVIDE: by what, and the nearest sizes that do */
     char op[64], location[160];    /* NO_RULE: the op in the way; "" */

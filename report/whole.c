@@ -204,8 +204,7 @@ static enum error_code try_decision(struct finder *finder, struct plan_decision 
         return ERROR_OK;
     TRY(evaluator_price(finder->session, &finder->trial, &price, &cost, e));
     whole->takes_turn |= !first;
-    if (!whole->tried ||
-        cost_compare(cost, finder->trial.hash, whole->cost, whole->hash) < 0) {
+    if (!whole->tried || cost_compare(cost, finder->trial.hash, whole->cost, whole->hash) < 0) {
         whole->tried = true;
         whole->first = first;
         whole->cost = cost;
@@ -237,7 +236,8 @@ static enum error_code try_group(struct finder *finder, struct report_whole *who
         whole->reason = REPORT_NO_RULE;
     else
         whole->reason = whole->takes_turn ? REPORT_NO_GAIN : REPORT_CONFLICT_LOST;
-    if (whole->tried && cost_compare(whole->cost, whole->hash, finder->report->cost, finder->plan->hash) < 0 &&
+    if (whole->tried &&
+        cost_compare(whole->cost, whole->hash, finder->report->cost, finder->plan->hash) < 0 &&
         whole->cost.c < finder->report->cost.c)
         whole->reason = REPORT_MISSED;
     return ERROR_OK;
@@ -283,8 +283,7 @@ static void list(struct finder *finder)
                         (double)(report->price.peak_bytes > 0 ? report->price.peak_bytes : 1);
         double time =
             (double)finder->time_ps[group] / (double)(report->price.step_ps > 0 ? report->price.step_ps : 1);
-        if (finder->n->groups[group].size < 2 ||
-            (memory * HUNDREDTH <= 1 && time * HUNDREDTH <= 1))
+        if (finder->n->groups[group].size < 2 || (memory * HUNDREDTH <= 1 && time * HUNDREDTH <= 1))
             continue;
         struct report_whole *whole = &report->whole[report->whole_count++];
         whole->group = group;
@@ -426,7 +425,7 @@ void report_text_whole(const struct report *report, struct text *text)
         case REPORT_NOT_TRIED: text_add(text, "not tried: smaller parts are not priced\n"); break;
         }
         if (whole->example[0])
-            text_printf(text, "%38s%s%s\n", "", whole->partly ? "split elsewhere; whole in " : "largest: ",
-                        whole->example);
+            text_printf(text, "%38s%s%s\n", "",
+                        whole->partly ? "split elsewhere; whole in " : "largest: ", whole->example);
     }
 }
