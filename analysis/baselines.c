@@ -2,10 +2,10 @@
  * (docs/design/planner.md).
  *
  * replicated | batch | fsdp = batch and all parameters stored sharded | fsdp-large = the same without small
- * parameters, as a persistence threshold has it | zero1, zero2 = batch and the optimizer's state stored sharded,
- * with gradients all_reduced and whole until the update, or reduce_scattered where they are made | zero3 is
- * another name of fsdp | megatron = feed-forward, heads and vocabulary dims | one of these groups by its label
- * (ffn, heads) |
+ * parameters, as a persistence threshold has it | zero1, zero2 = batch and the optimizer's state stored
+ * sharded, with gradients all_reduced and whole until the update, or reduce_scattered where they are made |
+ * zero3 is another name of fsdp | megatron = feed-forward, heads and vocabulary dims | one of these groups by
+ * its label (ffn, heads) |
  * sequence | edge | expert, and two of them on one axis: megatron+sequence, edge+batch, ffn+batch ..
  * sequence[01] takes the other side of the second class of conflicts of a sequence; regather lets go between
  * distant uses what is gathered over an axis. Whatever the axes, decisions come in the order batch, model

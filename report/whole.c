@@ -1,7 +1,7 @@
 /* Dimensions that look alike are one group, so a group is what a reader calls a dimension. How much of the
- * memory at the peak has it whole, how much of the time is spent in ops over all of it: then why, also where it
- * is split in other tensors (`partly`). The last reason is measured: the plan with the best decision for it is
- * walked and priced. */
+ * memory at the peak has it whole, how much of the time is spent in ops over all of it: then why, also where
+ * it is split in other tensors (`partly`). The last reason is measured: the plan with the best decision for
+ * it is walked and priced. */
 #include "report/whole.h"
 
 #include <stdio.h>

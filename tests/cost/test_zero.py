@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # label: unit
 # timeout: 60
-"""ZeRO-1, 2 and 3 by name: the memory of each is the textbook's (Rajbhandari et al., 2020, section 3) on generated networks with
+"""ZeRO-1, 2 and 3 by name: the memory of each is the textbook's (docs/report.md has the formulas) on generated networks with
 Adam, in float32 and in mixed precision; they reduce as the textbook does, and mean what the module means."""
 import json
 import os
