@@ -49,6 +49,8 @@ static const struct cost_backend backends[COST_COMPILERS] = {
                       .network_copies = true,
                       .network_fixed_ps = 45 * US,
                       .network_round_ps = 37 * US,
+                      .network_host_ps = 26 * US,
+                      .network_part_ps = 90 * US,
                       .source = "openxla/xla: matmul and collective tables of an H100, sol_gpu_cost_model, "
                                 "latency hiding scheduler"},
     [COST_XLA_TPU] = {.name = "xla_tpu",

@@ -76,6 +76,8 @@ struct cost_backend {
     bool network_copies;      /* what is gathered or scattered between hosts goes through memory once more */
     int64_t network_fixed_ps; /* of a collective between hosts, beside its rounds */
     int64_t network_round_ps; /* of a round between hosts; 0: the device's network latency */
+    /* of what a pass between hosts does inside them: groups with all devices of a host, with some of them */
+    int64_t network_host_ps, network_part_ps;
     const char *source;
 };
 
