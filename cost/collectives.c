@@ -235,16 +235,15 @@ static struct offer price_between_hosts(const struct cost_machine *machine, cons
            devices = (double)group->devices, rails = (double)group->on_host * port_rate,
            rate = rails < host_rate ? rails : host_rate;
     if (kind == SPMD_ALL_TO_ALL || kind == SPMD_PERMUTE)
-        return (struct offer){(double)backend->network_fixed_ps + log2_ceil(group->hosts) * round_ps +
-                                  2 * inside_ps(machine, group) +
-                                  (double)((group->on_host - 1) *
-                                           (device->host_latency_ps + backend->network_host_ps)) +
-                                  exchange_ps(group, kind, n, host_rate, port_rate),
-                              "direct"};
+        return (struct offer){
+            (double)backend->network_fixed_ps + log2_ceil(group->hosts) * round_ps +
+                2 * inside_ps(machine, group) +
+                (double)((group->on_host - 1) * (device->host_latency_ps + backend->network_host_ps)) +
+                exchange_ps(group, kind, n, host_rate, port_rate),
+            "direct"};
     int passes = kind == SPMD_ALL_REDUCE ? 2 : 1;
-    double rounds =
-        log2_ceil(group->hosts) * round_ps + log2_ceil(group->on_host) * (double)device->host_latency_ps +
-        inside_ps(machine, group);
+    double rounds = log2_ceil(group->hosts) * round_ps +
+                    log2_ceil(group->on_host) * (double)device->host_latency_ps + inside_ps(machine, group);
     double memory_ps = kind != SPMD_ALL_REDUCE && backend->network_copies
                            ? 2 * n / (device->memory_bytes_per_s * device->memory_fraction) * 1e12
                            : 0;

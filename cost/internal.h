@@ -300,8 +300,9 @@ struct price_shape {
 static inline int64_t price_matmul_ps(const struct price_rates *rates, double compute_ps, double memory_ps,
                                       struct price_shape shape)
 {
-    double ps = compute_ps + rates->matmul_bytes * shape.bytes_ps;
-    return cost_round_ps((ps > memory_ps ? ps : memory_ps) + shape.pieces * (double)rates->matmul_fixed_ps);
+    double ps = compute_ps + rates->matmul_bytes * shape.bytes_ps +
+                (shape.pieces - 1) * (double)rates->matmul_fixed_ps;
+    return cost_round_ps(ps > memory_ps ? ps : memory_ps) + rates->matmul_fixed_ps;
 }
 /* shapes.c, where the backend's rates depend on shapes: of a dot whose FLOPs on a device are given */
 struct price_shape price_shape_of(const struct price_rates *rates, const struct spmd_local *local,
