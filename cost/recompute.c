@@ -188,8 +188,8 @@ void price_note_uses(struct price_scratch *scratch, const struct spmd_local *loc
     }
 }
 
-/* A row that stays in a block of threads makes the kernel Triton's, whose arithmetic is free in XLA's estimate:
- * an H100's special units compute 16 exponentials a cycle, faster than memory brings their operands. */
+/* A row that stays in a block of threads makes the kernel Triton's, whose arithmetic is free in XLA's
+ * estimate: an H100's special units compute 16 exponentials a cycle, faster than memory brings their operands. */
 #define ROWS_WORK (-(INT64_C(1) << 60)) /* added to any kernel's work it stays negative */
 
 void price_add_work(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step,

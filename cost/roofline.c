@@ -1,8 +1,9 @@
 /* Facts of ops (once a program) and the time of every step.
  *
  * A dot or convolution takes max(FLOPs / rate, bytes / bandwidth), and by shape where the backend says so
- * (shapes.c); every other kernel its bytes / bandwidth; both plus the launch of a kernel. FLOPs on a device are the whole op's divided by the size of every axis
- * that shards one of its factors: an iteration space is the product of its factors. */
+ * (shapes.c); every other kernel its bytes / bandwidth; both plus the launch of a kernel. FLOPs on a
+ * device are the whole op's divided by the size of every axis that shards one of its factors: an
+ * iteration space is the product of its factors. */
 #include "cost/internal.h"
 #include "ir/attrs.h"
 

@@ -8,8 +8,8 @@
  *     fixed + FLOPs / rate + share * bytes / bandwidth
  *
  * So a product of b batches of m x k x n takes it as often as its own work is that of the shape (b', m', k',
- * n') of the grid. The FLOPs are then its own, and its operands are moved again for every piece of the result.
- * Bytes alone are a bound all the same (price_matmul_ps). */
+ * n') of the grid. The FLOPs are then its own, and its operands are moved again for every piece of the
+ * result. Bytes alone are a bound all the same (price_matmul_ps). */
 #include "cost/internal.h"
 
 /* x over the next of what was measured */

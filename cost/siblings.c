@@ -6,9 +6,10 @@
  * A kernel joins an earlier one (the leader of a group) of its region that goes over as many elements, when
  * every buffer it reads was there before the leader ran or is an elementwise result of the group, and it
  * shares at least one. What is one number of arguments (a rate of learning) could run before everything: it
- * is there at any time, and joins only its like, so that units still wait for earlier ones alone. Reductions join only reductions of as many results. What it saves are bytes and a
- * launch, and the depth-first order runs the group at one place; which buffers there are is fusion.c's
- * matter. Source: XLA's multi-output fusion. */
+ * is there at any time, and joins only its like, so that units still wait for earlier ones alone.
+ * Reductions join only reductions of as many results. What it saves are bytes and a launch, and the
+ * depth-first order runs the group at one place; which buffers there are is fusion.c's matter. Source:
+ * XLA's multi-output fusion. */
 #include "cost/internal.h"
 
 #include <string.h>
