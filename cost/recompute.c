@@ -189,7 +189,7 @@ void price_note_uses(struct price_scratch *scratch, const struct spmd_local *loc
 }
 
 /* A row that stays in a block of threads makes the kernel Triton's, whose arithmetic is free in XLA's
- * estimate: an H100 computes 16 exponentials a cycle and multiprocessor, faster than memory brings operands. */
+ * estimate: an H100 multiprocessor does 16 exponentials a cycle, more than memory brings operands for. */
 #define ROWS_WORK (-(INT64_C(1) << 60)) /* added to any kernel's work it stays negative */
 
 void price_add_work(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step,
