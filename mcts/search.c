@@ -58,8 +58,10 @@ enum {
     FEWEST_FIRST = 4,
     MOST_FIRST = 1024,
     TASKS = 16, /* an epoch's */
-    /* shares of the rollouts: before the first local search, and between two (docs/performance.md) */
-    FIRST_STAGE = 6,
+    /* shares of the rollouts: before the first local search, but no fewer than so many, and between two.
+     * 706 before the first leave t7b on 8x8 0.9 % behind (docs/performance.md) */
+    FIRST_STAGE = 5,
+    FEWEST_STAGE = 1200,
     NEXT_STAGE = 8,
     /* evaluations of all local searches together: clamp(rollouts, 32, 2048) */
     FEWEST_POLISH = 32,
@@ -89,7 +91,10 @@ static enum error_code set_options(struct search *search, const struct search_op
         search->options.parallelism = 1;
     if (search->options.method == SEARCH_START)
         search->domain->baseline_count = 0;
-    search->first_stage = search->options.rollouts / FIRST_STAGE + 1;
+    search->first_stage = search->options.rollouts / FIRST_STAGE;
+    if (search->first_stage < FEWEST_STAGE)
+        search->first_stage =
+            search->options.rollouts < FEWEST_STAGE ? search->options.rollouts : FEWEST_STAGE;
     search->next_stage = search->options.rollouts / NEXT_STAGE + 1;
     search->first_rollouts = (uint32_t)clamp(FIRST_OPERATIONS / operations, FEWEST_FIRST, MOST_FIRST);
     return ERROR_OK;

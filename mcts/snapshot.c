@@ -259,9 +259,10 @@ void core_snapshot_write(const struct search *search, const struct core_snapshot
 {
     struct bytes_writer bytes_writer = {0};
     put_header(&bytes_writer, search, snapshot_magic);
-    const uint32_t words[] = {snapshot->epoch, snapshot->phase,        snapshot->tasks,        snapshot->idle,
-                              snapshot->stop,  snapshot->polish_round, snapshot->polish_offset,
-                              snapshot->stage_end, snapshot->stage_gained, snapshot->barren};
+    const uint32_t words[] = {snapshot->epoch,         snapshot->phase,     snapshot->tasks,
+                              snapshot->idle,          snapshot->stop,      snapshot->polish_round,
+                              snapshot->polish_offset, snapshot->stage_end, snapshot->stage_gained,
+                              snapshot->barren};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         bytes_put(&bytes_writer, words[i], 4);
     bytes_put(&bytes_writer, snapshot->rollouts, 8);
@@ -292,9 +293,10 @@ enum error_code core_snapshot_read(const struct search *search, const void *byte
         get_header(&bytes_reader, search, bytes, size, snapshot_magic, "search snapshot", e);
     if (code)
         return code;
-    uint32_t *words[] = {&snapshot->epoch, &snapshot->phase,        &snapshot->tasks,        &snapshot->idle,
-                         &snapshot->stop,  &snapshot->polish_round, &snapshot->polish_offset,
-                         &snapshot->stage_end, &snapshot->stage_gained, &snapshot->barren};
+    uint32_t *words[] = {&snapshot->epoch,         &snapshot->phase,     &snapshot->tasks,
+                         &snapshot->idle,          &snapshot->stop,      &snapshot->polish_round,
+                         &snapshot->polish_offset, &snapshot->stage_end, &snapshot->stage_gained,
+                         &snapshot->barren};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         *words[i] = (uint32_t)bytes_get(&bytes_reader, 4);
     snapshot->rollouts = bytes_get(&bytes_reader, 8);
