@@ -31,6 +31,8 @@ static const char usage[] =
     "priority;\n"
     "                        regather:GROUP@AXIS: its weights are gathered again, not kept\n"
     "  --baseline NAME       an expert plan, e.g. fsdp:data+megatron:model\n"
+    "  --cut LIST            the plan edited: \"ffn@model,embed@data+model,heads@\" cuts ffn over model and\n"
+    "                        embed over both, leaves heads whole; what else it says follows where it can\n"
     "  --entry FUNC          the function that is meant; default: @main, or the only public one\n"
     "  --random-plan SEED    a seeded random plan\n"
     "  --device NAME         whose links order the collectives over several axes; default: all links alike\n"

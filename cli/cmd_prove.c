@@ -20,6 +20,8 @@ static const char usage[] =
     "  --mesh AXES           mesh axes, outermost first\n"
     "  --decisions LIST      e.g. \"batch@data,ffn@model\", in order of priority\n"
     "  --baseline NAME       an expert plan, e.g. fsdp:data+megatron:model\n"
+    "  --cut LIST            the plan edited: \"ffn@model,embed@data+model,heads@\" cuts ffn over model and\n"
+    "                        embed over both, leaves heads whole; what else it says follows where it can\n"
     "  --entry FUNC          the function that is meant; default: @main, or the only public one\n"
     "  --random-plan SEED    a seeded random plan\n"
     "  --device NAME, --devices-per-host N, --memory-limit BYTES\n"
