@@ -66,7 +66,8 @@ struct core_snapshot {
     uint32_t epoch, phase, tasks, idle, stop;
     /* candidates of the round before the offset were tried */
     uint32_t polish_round, polish_offset;
-    /* of the stage: rollouts at which it ends; whether it found a better plan; stages before it without one */
+    /* of the stage: rollouts at which it ends, and whether it found a better plan; stages in a row before it
+     * that found none */
     uint32_t stage_end, stage_gained, barren;
     uint64_t rollouts, evaluations, polish_evaluations, cut;
     struct core_elites elites;
