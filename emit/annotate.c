@@ -8,6 +8,10 @@
  * blocks are not ranges of a dim (an inner atom is sharded) are constrained as the array of atoms; so that
  * XLA need not join the pieces in between, whole chains of ops are written on atoms (annotate_atoms.c).
  *
+ * A version that only cuts the definition into blocks is read through a constraint of the definition in its
+ * own form: Shardy gives what a constraint reads the constraint's sharding where it has none, and the
+ * definition's other uses would gather it again.
+ *
  * XLA's partitioner counts the initial value of a reduce once per device of a sharded dim, or never (jaxlib
  * 0.10.2: 1.5 became 12 on 8 devices). Where it is not neutral, the reduce starts from the neutral value and
  * the initial one is added after it. */
@@ -185,6 +189,21 @@ static bool is_free(const struct emit *e, uint32_t origin)
     return family == IR_FAMILY_CONSTANT || family == IR_FAMILY_IOTA || family == IR_FAMILY_BROADCAST;
 }
 
+static void constrain_own(struct emit *e, uint32_t value);
+
+/* Does the one form only cut the other into blocks? */
+static bool cuts(const struct emit *e, const struct spmd_form *one, const struct spmd_form *other)
+{
+    bool any = false;
+    for (uint32_t axis = 0; axis < e->mesh->axis_count; axis++) {
+        bool same = one->at[axis] == other->at[axis] && one->position[axis] == other->position[axis];
+        if (!same && (other->at[axis] != SPMD_REPLICATED || one->at[axis] >= SPMD_PARTIAL))
+            return false;
+        any |= !same;
+    }
+    return any;
+}
+
 static uint32_t read_as(struct emit *e, uint32_t value, int shape)
 {
     struct annotate *annotate = e->annotate;
@@ -201,6 +220,10 @@ static uint32_t read_as(struct emit *e, uint32_t value, int shape)
     int said = shape_for(e, value, shape);
     if (is_free(e, values[value].origin) || (!reduced && same) || said == SHAPES)
         return plain(e, root, shape);
+    if (!own && root >= e->local->argument_count && cuts(e, &values[value].form, &values[root].form)) {
+        constrain_own(e, root);
+        own = annotate->constrained[WHOLE][root] != IR_NONE || annotate->constrained[ATOMS][root] != IR_NONE;
+    }
     if (own && same)
         return read_as(e, root, shape);
     uint32_t x = own ? read_as(e, root, said) : plain(e, root, said);
