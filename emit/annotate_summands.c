@@ -10,8 +10,8 @@
  *
  * A maker is an op that leaves the partial: each dim that it sums over and that the axis shards is cut in two,
  * (n, size / n), and n is a batching dim (dot_general, scatter) or kept (reduce). What passes the partial on
- * is carried out with the leading dims before its own. Several axes are several leading dims, in the mesh's
- * order. In the module's ordinary meaning this is a reshape and a sum in another order.
+ * is carried out with the leading dims before its own. Several axes are one leading dim where every maker has
+ * them on one dim in one order, else one each in the mesh's order. In the module's ordinary meaning this is a reshape and a sum in another order.
  *
  * Groups are joined over the steps' operands. One is written so only when two makers or more are in it and
  * every member is an op of the table below, in ranges of its dims, and every use is a member or the reduction.
@@ -23,9 +23,11 @@
 
 struct summands {
     uint32_t count;
-    uint32_t *parent;  /* spmd value -> another of its group, itself at the root; IR_NONE: no partial sum */
-    uint8_t *refused;  /* of a root: some member cannot be written */
-    uint32_t *makers;  /* of a root: how many */
+    uint32_t *parent; /* spmd value -> another of its group, itself at the root; IR_NONE: no partial sum */
+    uint8_t *refused; /* of a root: some member cannot be written */
+    uint32_t *makers; /* of a root: how many */
+    /* of a root: the axes as they shard the one dim that each maker sums over; count 0: not one, or not alike */
+    struct emit_axes *order;
     uint32_t *written; /* spmd value -> builder value with the leading dims; IR_NONE */
 };
 
@@ -42,9 +44,15 @@ struct split {
 enum operand_kind { AS_IS, SUMMANDS, SPLIT, RAISED };
 enum { MAX_OPERANDS = 3 };
 
+/* axes of the leading dims, each major first */
+struct leading {
+    uint32_t count;
+    struct emit_axes at[MESH_MAX_AXES];
+};
+
 struct rewrite {
     struct lower_op *lower;
-    struct emit_axes lead;
+    struct leading lead;
     uint32_t mask;
     bool maker;
     enum operand_kind kinds[MAX_OPERANDS];
@@ -118,6 +126,14 @@ static bool in_ranges(const struct emit *e, uint32_t value)
     return true;
 }
 
+static const struct emit_axes *leading_of(const struct rewrite *rewrite, uint8_t axis)
+{
+    const struct emit_axes *lead = rewrite->lead.at;
+    while (!(mask_of(lead) >> axis & 1))
+        lead++;
+    return lead;
+}
+
 static void push_dim(struct split *split, int64_t size, struct emit_axes axes)
 {
     split->dims[split->rank] = size;
@@ -138,9 +154,13 @@ static bool split_operand(const struct emit *e, struct rewrite *rewrite, uint32_
         if (!ranges || (here && here != mask_of(&axes)))
             return false;
         for (uint8_t k = 0; here && k < axes.count; k++) {
-            split->lead[axes.at[k]] = split->rank;
+            bool first = rewrite->lead.count > 1 || k == 0;
+            split->lead[axes.at[k]] = first ? split->rank : split->rank - 1;
             split->from[axes.at[k]] = dim;
-            push_dim(split, e->mesh->axes[axes.at[k]].size, (struct emit_axes){1, {axes.at[k]}});
+            if (first) {
+                const struct emit_axes *lead = leading_of(rewrite, axes.at[k]);
+                push_dim(split, emit_shards(e, lead), *lead);
+            }
         }
         split->at[dim] = split->rank;
         push_dim(split, here ? size / emit_shards(e, &axes) : size, here ? none : axes);
@@ -180,8 +200,8 @@ static struct ir_dims in_split(const struct rewrite *rewrite, uint32_t i, const 
                                bool with_leading)
 {
     struct ir_dims out = {.count = 0};
-    for (uint8_t k = 0; with_leading && k < rewrite->lead.count; k++)
-        append(&out, rewrite->splits[i].lead[rewrite->lead.at[k]]);
+    for (uint32_t k = 0; with_leading && k < rewrite->lead.count; k++)
+        append(&out, rewrite->splits[i].lead[rewrite->lead.at[k].at[0]]);
     for (uint32_t k = 0; k < list->count; k++)
         append(&out, rewrite->splits[i].at[list->at[k]]);
     return out;
@@ -204,10 +224,10 @@ static bool splits_alike(const struct rewrite *rewrite, uint32_t one, uint32_t o
 static bool pairs(const struct rewrite *rewrite, uint32_t one, const struct ir_dims *dims, uint32_t other,
                   const struct ir_dims *others)
 {
-    for (uint8_t k = 0; k < rewrite->lead.count; k++) {
-        bool found = false;
-        for (uint32_t i = 0; i < dims->count && i < others->count; i++)
-            found |= splits_alike(rewrite, one, other, rewrite->lead.at[k], dims->at[i], others->at[i]);
+    for (uint8_t axis = 0; rewrite->mask >> axis; axis++) {
+        bool found = !(rewrite->mask >> axis & 1);
+        for (uint32_t i = 0; i < dims->count && i < others->count && !found; i++)
+            found = splits_alike(rewrite, one, other, axis, dims->at[i], others->at[i]);
         if (!found)
             return false;
     }
@@ -249,8 +269,8 @@ static bool make_reduce(struct emit *e, struct rewrite *rewrite)
             out->dims[out->rank++] = split->dims[dim];
         }
     rewrite->order.count = 0;
-    for (uint8_t k = 0; k < rewrite->lead.count; k++)
-        append(&rewrite->order, at[split->lead[rewrite->lead.at[k]]]);
+    for (uint32_t k = 0; k < rewrite->lead.count; k++)
+        append(&rewrite->order, at[split->lead[rewrite->lead.at[k].at[0]]]);
     for (uint32_t dim = 0; dim < out->rank; dim++)
         if (!contains(&rewrite->order, dim))
             append(&rewrite->order, dim);
@@ -328,8 +348,8 @@ static bool pass_slice(struct emit *e, struct rewrite *rewrite)
         struct ir_dims list, all = {.count = 0};
         if (ir_dims(e->program, rewrite->lower->op, names[i], &list) != 0)
             return false;
-        for (uint8_t k = 0; k < rewrite->lead.count; k++) {
-            int64_t size = e->mesh->axes[rewrite->lead.at[k]].size;
+        for (uint32_t k = 0; k < rewrite->lead.count; k++) {
+            int64_t size = emit_shards(e, &rewrite->lead.at[k]);
             append(&all, i == 0 ? 0 : i == 1 ? size : 1);
         }
         for (uint32_t k = 0; k < list.count; k++)
@@ -406,8 +426,19 @@ static bool make(struct emit *e, struct rewrite *rewrite)
     }
 }
 
+/* the leading dims of a partial sum over these axes: one in this order, or (count 0) one an axis */
+static struct leading leading_dims(const struct emit *e, uint32_t mask, const struct emit_axes *order)
+{
+    struct leading lead = {.count = order->count != 0, .at = {*order}};
+    for (uint8_t axis = 0; axis < e->mesh->axis_count && !order->count; axis++)
+        if (mask >> axis & 1)
+            lead.at[lead.count++] = (struct emit_axes){1, {axis}};
+    return lead;
+}
+
 /* Sets the op's attributes and sizes for the leading dims; false (attributes are then spoilt): cannot be. */
-static bool prepare(struct emit *e, struct lower_op *lower, struct rewrite *rewrite)
+static bool prepare(struct emit *e, struct lower_op *lower, const struct emit_axes *order,
+                    struct rewrite *rewrite)
 {
     bool other;
     *rewrite = (struct rewrite){.lower = lower, .maker = true};
@@ -415,14 +446,12 @@ static bool prepare(struct emit *e, struct lower_op *lower, struct rewrite *rewr
     if (other || lower->out_count != 1 || lower->in_count > MAX_OPERANDS ||
         !in_ranges(e, lower->step->results))
         return false;
-    for (uint8_t axis = 0; axis < e->mesh->axis_count; axis++)
-        if (rewrite->mask >> axis & 1)
-            rewrite->lead.at[rewrite->lead.count++] = axis;
+    rewrite->lead = leading_dims(e, rewrite->mask, order);
     struct emit_tensor *out = &lower->out[0], raised = *out;
     if (out->rank + rewrite->lead.count > IR_MAX_RANK)
         return false;
-    for (uint8_t k = 0; k < rewrite->lead.count; k++)
-        out->dims[k] = e->mesh->axes[rewrite->lead.at[k]].size;
+    for (uint32_t k = 0; k < rewrite->lead.count; k++)
+        out->dims[k] = emit_shards(e, &rewrite->lead.at[k]);
     memcpy(out->dims + rewrite->lead.count, raised.dims, raised.rank * sizeof *out->dims);
     out->rank += rewrite->lead.count;
     for (uint32_t i = 0; i < lower->in_count; i++)
@@ -447,27 +476,51 @@ static void refuse(struct summands *summands, uint32_t value)
         summands->refused[find(summands, value)] = true;
 }
 
+static bool same_order(const struct emit_axes *one, const struct emit_axes *other)
+{
+    return one->count == other->count && memcmp(one->at, other->at, one->count) == 0;
+}
+
 static void join(struct summands *summands, uint32_t one, uint32_t other)
 {
     uint32_t a = find(summands, one), b = find(summands, other);
     if (a == b)
         return;
     summands->parent[b] = a;
+    if (!summands->makers[a])
+        summands->order[a] = summands->order[b];
+    else if (summands->makers[b] && !same_order(&summands->order[a], &summands->order[b]))
+        summands->order[a].count = 0;
     summands->refused[a] |= summands->refused[b];
     summands->makers[a] += summands->makers[b];
 }
 
-static bool can_be_written(struct emit *e, const struct spmd_step *step, bool *maker)
+/* the axes on the one dim that a maker sums over; count 0: they are on several */
+static struct emit_axes order_of(const struct emit *e, const struct rewrite *rewrite)
+{
+    uint32_t i = 0;
+    while (rewrite->kinds[i] != SPLIT)
+        i++;
+    const struct split *split = &rewrite->splits[i];
+    struct emit_axes axes, none = {.count = 0};
+    int64_t size;
+    (void)axes_of_dim(e, operand(e, rewrite, i), split->from[rewrite->lead.at[0].at[0]], &axes, &size);
+    return mask_of(&axes) == rewrite->mask ? axes : none;
+}
+
+static bool can_be_written(struct emit *e, const struct spmd_step *step, bool *maker, struct emit_axes *order)
 {
     struct error ignored = {0};
     struct rewrite rewrite;
+    const struct emit_axes apart = {.count = 0};
     struct emit_tensor out = emit_local_tensor(e, step->results);
     struct lower_op lower = {
         .step = step, .op = step->op, .in_count = step->operand_count, .out_count = 1, .out = &out};
     e->op = step->op;
     bool can = emit_attrs(e, step->op, lower.attrs, &lower.attr_count, &ignored) == ERROR_OK &&
-               prepare(e, &lower, &rewrite);
+               prepare(e, &lower, &apart, &rewrite);
     *maker = can && rewrite.maker;
+    *order = *maker ? order_of(e, &rewrite) : apart;
     return can;
 }
 
@@ -480,7 +533,8 @@ static bool same_region(const struct emit *e, const struct spmd_step *step, uint
 static void look_at_op(struct emit *e, struct summands *summands, const struct spmd_step *step)
 {
     bool maker = false, result = summands->parent[step->results] != IR_NONE;
-    bool can = result && step->result_count == 1 && can_be_written(e, step, &maker);
+    struct emit_axes order = {.count = 0};
+    bool can = result && step->result_count == 1 && can_be_written(e, step, &maker, &order);
     for (uint32_t i = 0; i < step->operand_count; i++) {
         uint32_t value = spmd_operand(e->local, step, i);
         if (summands->parent[value] == IR_NONE)
@@ -492,8 +546,10 @@ static void look_at_op(struct emit *e, struct summands *summands, const struct s
     }
     for (uint32_t i = 0; i < step->result_count && !can; i++)
         refuse(summands, step->results + i);
-    if (maker)
-        summands->makers[find(summands, step->results)]++;
+    if (maker) { /* a group of its own so far */
+        summands->makers[step->results] = 1;
+        summands->order[step->results] = order;
+    }
 }
 
 /* Only ops and reductions know summands: what a loop carries, a mask makes or another reshard moves is none;
@@ -530,6 +586,7 @@ struct summands *summands_create(struct emit *e)
     summands->written = table(summands->count);
     summands->refused = mem_zalloc((size_t)summands->count + 1, sizeof *summands->refused);
     summands->makers = mem_zalloc((size_t)summands->count + 1, sizeof *summands->makers);
+    summands->order = mem_zalloc((size_t)summands->count + 1, sizeof *summands->order);
     for (uint32_t value = 0; value < summands->count; value++) {
         bool other;
         if (partial_sum(e, value, &other))
@@ -547,6 +604,7 @@ void summands_destroy(struct summands *summands)
     free(summands->parent);
     free(summands->refused);
     free(summands->makers);
+    free(summands->order);
     free(summands->written);
     free(summands);
 }
@@ -578,8 +636,8 @@ static struct emit_tensor constrained(struct emit *e, uint32_t value, struct emi
 static struct emit_tensor raise(struct emit *e, const struct rewrite *rewrite, struct emit_tensor tensor)
 {
     int64_t dims[EMIT_MAX_RANK], map[EMIT_MAX_RANK];
-    for (uint8_t k = 0; k < rewrite->lead.count; k++)
-        dims[k] = e->mesh->axes[rewrite->lead.at[k]].size;
+    for (uint32_t k = 0; k < rewrite->lead.count; k++)
+        dims[k] = emit_shards(e, &rewrite->lead.at[k]);
     for (uint32_t dim = 0; dim < tensor.rank; dim++) {
         dims[rewrite->lead.count + dim] = tensor.dims[dim];
         map[dim] = rewrite->lead.count + dim;
@@ -611,8 +669,8 @@ static struct emit_tensor constrain_result(struct emit *e, const struct rewrite 
 {
     struct emit_axes axes[EMIT_MAX_RANK];
     int64_t size;
-    for (uint8_t k = 0; k < rewrite->lead.count; k++)
-        axes[k] = (struct emit_axes){1, {rewrite->lead.at[k]}};
+    for (uint32_t k = 0; k < rewrite->lead.count; k++)
+        axes[k] = rewrite->lead.at[k];
     for (uint32_t dim = 0; dim < type_of(e, value)->rank; dim++)
         (void)axes_of_dim(e, value, dim, &axes[rewrite->lead.count + dim], &size);
     return constrained(e, value, tensor, axes);
@@ -622,7 +680,7 @@ enum error_code summands_step(struct emit *e, struct summands *summands, struct 
                               struct error *error)
 {
     struct rewrite rewrite;
-    BASE_CHECK(prepare(e, lower, &rewrite));
+    BASE_CHECK(prepare(e, lower, &summands->order[find(summands, lower->step->results)], &rewrite));
     for (uint32_t i = 0; i < lower->in_count; i++)
         lower->in[i] = read_operand(e, summands, &rewrite, i);
     enum error_code code = lower_as_is(e, lower, error);
@@ -642,7 +700,9 @@ uint32_t summands_sum(struct emit *e, const struct summands *summands, uint32_t 
     struct emit_tensor out = emit_local_tensor(e, value);
     bool other;
     struct ir_dims dims = {.count = 0};
-    for (uint32_t mask = partial_sum(e, value, &other); mask; mask &= mask - 1)
+    struct leading lead =
+        leading_dims(e, partial_sum(e, value, &other), &summands->order[find(summands, value)]);
+    while (dims.count < lead.count)
         append(&dims, dims.count);
     struct ir_attr attr =
         ir_build_named(e->builder, "dimensions", ir_build_ints(e->builder, dims.at, dims.count));

@@ -1,8 +1,8 @@
 /* Partial sums of the annotated output that meet before they are reduced (annotate_summands.c).
  *
  * A value that the plan leaves partial has no form in XLA. Where two of them are added before one reduction,
- * all ops between are written on arrays with one leading dim an axis of the partial: the summands, each on
- * its devices. What reads the sum reads one reduce over the leading dims. */
+ * all ops between are written on arrays with leading dims that the partial's axes shard: the summands, each
+ * on its devices. What reads the sum reads one reduce over the leading dims. */
 #ifndef TOAST_EMIT_ANNOTATE_SUMMANDS_H
 #define TOAST_EMIT_ANNOTATE_SUMMANDS_H
 

@@ -392,19 +392,46 @@ static void test_sums_meet(void **state)
     free(text);
 }
 
-/* several axes: a leading dim each, in the mesh's order */
+/* several axes on one dim: one leading dim, major axis first */
 static void test_sums_meet_over_two_axes(void **state)
 {
     static const char program[] =
         MAIN(TIED_ARGUMENTS, "tensor<32x4xf32>", TIED_DOT TIED_SCATTER("%zeros") TIED_END);
     (void)state;
     char *text = tied_text(program, "a=4,b=2", true);
+    expect_in(text, "lhs_batching_dimensions = [0], rhs_batching_dimensions = [0]");
+    expect_in(text, "input_batching_dims = [0], scatter_indices_batching_dims = [0]");
+    expect_in(text, "[{\"a\", \"b\"}, {}, {}]>} : (tensor<8x32x4xf32>)");
+    expect_in(text, "{dimensions = array<i64: 0>} : (tensor<8x32x4xf32>, tensor<f32>) -> tensor<32x4xf32>");
+    free(text);
+}
+
+/* .. where one op has them in another order: a leading dim each, in the mesh's order */
+static void test_sums_meet_in_two_orders(void **state)
+{
+    static const char program[] =
+        MAIN(TIED_ARGUMENTS, "tensor<32x4xf32>", TIED_DOT TIED_SCATTER("%zeros") TIED_END);
+    struct setup setup;
+    (void)state;
+    open_text(&setup, program, "a=4,b=2");
+    for (uint32_t axis = 0; axis < 2; axis++) {
+        shard(&setup, IR_DOT_GENERAL, false, 0, 0, axis);
+        shard(&setup, IR_SCATTER, false, 2, 0, axis);
+    }
+    for (uint32_t i = 0; i < setup.nda->space_count; i++)
+        if (setup.nda->spaces[i].kind == NDA_SPACE_OP &&
+            setup.prepared.ops[setup.nda->spaces[i].op].code == IR_SCATTER)
+            for (uint32_t axis = 0; axis < 2; axis++)
+                setup.plan.cells[2 * i + axis].position = (uint8_t)(1 - axis);
+    expect_all_forms(&setup);
+    char *text = emit_text(&setup, EMIT_ANNOTATED);
     expect_in(text, "lhs_batching_dimensions = [0, 1], rhs_batching_dimensions = [0, 1]");
-    expect_in(text, "input_batching_dims = [0, 1], scatter_indices_batching_dims = [0, 1]");
+    expect_in(text, "input_batching_dims = [0, 1], scatter_indices_batching_dims = [1, 0]");
     expect_in(text, "[{\"a\"}, {\"b\"}, {}, {}]>} : (tensor<4x2x32x4xf32>)");
     expect_in(text,
               "{dimensions = array<i64: 0, 1>} : (tensor<4x2x32x4xf32>, tensor<f32>) -> tensor<32x4xf32>");
     free(text);
+    close_setup(&setup);
 }
 
 /* a reduce keeps the dim, which then goes to the front; a multiple, a slice and a reshape carry it */
@@ -541,6 +568,7 @@ int main(void)
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_sums_meet),
         cmocka_unit_test(test_sums_meet_over_two_axes),
+        cmocka_unit_test(test_sums_meet_in_two_orders),
         cmocka_unit_test(test_sums_pass),
         cmocka_unit_test(test_sums_left),
         cmocka_unit_test(test_slice_keeps_its_source),

@@ -326,8 +326,7 @@ EXPERT = {   # (mesh, expert plan) beside the random ones
                          ("data=4,model=2", "fsdp:data")],
     "mixed_accumulation": [("data=8", "batch:data"), ("data=4,model=2", "batch:data+megatron:model"), ("data=8", "zero1:data"),
                            ("data=4,model=2", "fsdp:data")],
-    "tied_embedding": [("data=8", "batch:data"), ("data=8", "zero1:data"), ("data=4,model=2", "batch:data+megatron:model"),
-                       ("data=4,model=2", "fsdp:data+fsdp:model")],
+    "tied_embedding": [("data=8", "batch:data"), ("data=4,model=2", "fsdp:data"), ("data=4,model=2", "fsdp:data+fsdp:model")],
     "meeting_sums": [("data=8", "batch:data")],
     "carried_weights": [("data=8", "fsdp:data"), ("data=4,model=2", "fsdp:data+fsdp:model")],
 }

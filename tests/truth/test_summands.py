@@ -4,7 +4,7 @@
 """Sums that meet are reduced once: XLA moves for the annotated module of a tied embedding's gradient what the plan says.
 
 Compiled for eight CPU devices, not run (test_programs.py runs the same programs). Where a plan leaves nothing to meet the module has no
-summands. Arguments: numbers of cases.
+Arguments: numbers of cases.
 """
 import json
 import os
@@ -23,9 +23,8 @@ import programs  # noqa: E402
 import referee  # noqa: E402
 from jax._src.lib import xla_client  # noqa: E402
 
-# program, mesh, expert plan, do sums meet?
-CASES = [("tied_embedding", {"data": 8}, "batch:data", True), ("tied_embedding", {"data": 8}, "zero1:data", True),
-         ("tied_embedding", {"data": 4, "model": 2}, "fsdp:data", True), ("heads", {"data": 8}, "batch:data", False)]
+CASES = [("tied_embedding", {"data": 8}, "batch:data"), ("tied_embedding", {"data": 4, "model": 2}, "fsdp:data"),
+         ("tied_embedding", {"data": 4, "model": 2}, "fsdp:data+fsdp:model")]
 
 
 def compiled_bytes(text):
@@ -35,29 +34,27 @@ def compiled_bytes(text):
     return hlo.collective_bytes(compiled.hlo_modules()[0].to_string())
 
 
-def check(name, mesh, plan, meets, text, folder):
+def check(name, mesh, plan, text, folder):
     module, annotated, sums = (os.path.join(folder, file) for file in ("module.mlir", "annotated.mlir", "sums.json"))
     with open(module, "w") as file:
         file.write(text)
     subprocess.run([os.path.join(venv.BIN, "toast"), "lower", module, "--mesh", ",".join(f"{k}={v}" for k, v in mesh.items()),
                     "--baseline", plan, "--form", "annotated", "-o", annotated, "--collectives", sums], check=True)
     with open(annotated) as file:
-        written = file.read()
+        moved = compiled_bytes(file.read())
     with open(sums) as file:
         wanted = hlo.comparable(json.load(file), mesh)
-    moved = compiled_bytes(written)
-    found = "input_batching_dims" in written
-    good = found == meets and sum(moved.values()) <= wanted
-    print(f"{'ok' if good else 'FAILED'} {name} {mesh} {plan}: XLA moves {moved}, the plan {wanted:,} bytes; summands: {found}", flush=True)
+    good = sum(moved.values()) <= wanted
+    print(f"{'ok' if good else 'FAILED'} {name} {mesh} {plan}: XLA moves {moved}, the plan {wanted:,} bytes", flush=True)
     return good
 
 
 def main():
     chosen = [CASES[int(i)] for i in sys.argv[1:]] or CASES
     texts, failures = programs.all_programs(), 0
-    for name, mesh, plan, meets in chosen:
+    for name, mesh, plan in chosen:
         with tempfile.TemporaryDirectory() as folder:
-            failures += not check(name, mesh, plan, meets, texts[name], folder)
+            failures += not check(name, mesh, plan, texts[name], folder)
     return 1 if failures else 0
 
 
