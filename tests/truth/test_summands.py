@@ -3,8 +3,7 @@
 # timeout: 300
 """Sums that meet are reduced once: XLA moves for the annotated module of a tied embedding's gradient what the plan says.
 
-Compiled for eight CPU devices, not run (test_programs.py runs the same programs). Where a plan leaves nothing to meet the module has no
-Arguments: numbers of cases.
+Compiled for eight CPU devices, not run (test_programs.py runs the same program). Arguments: numbers of cases.
 """
 import json
 import os
