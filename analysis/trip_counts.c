@@ -1,21 +1,29 @@
 /* Iterations of while loops: `i < constant` in the condition, `i + constant` in the body, a constant to begin
  * with (JAX's scan and fori_loop print so); else the request's trip_counts; else what bounds them (`i <
  * constant and ..`) and a warning; else 0 (unknown) and a warning. Nothing is executed. */
+#include "analysis/shrink.h"
 #include "analysis/stages.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static bool constant_of(const struct nda *n, uint32_t value, int64_t *out)
+/* the constant op behind a value that is one integer, through conversions; IR_NONE: another */
+static uint32_t constant_behind(const struct ir_program *program, uint32_t value)
 {
-    const struct ir_program *program = n->program;
     uint32_t op = program->values[value].op;
-    const struct ir_attr *attr;
     while (op != IR_NONE &&
            (program->ops[op].code == IR_CONVERT || program->ops[op].code == IR_BROADCAST_IN_DIM ||
             program->ops[op].code == IR_RESHAPE))
         op = program->values[ir_operand(program, op, 0)].op;
-    if (op == IR_NONE || program->ops[op].code != IR_CONSTANT)
+    return op == IR_NONE || program->ops[op].code != IR_CONSTANT ? IR_NONE : op;
+}
+
+static bool constant_of(const struct nda *n, uint32_t value, int64_t *out)
+{
+    const struct ir_program *program = n->program;
+    uint32_t op = constant_behind(program, value);
+    const struct ir_attr *attr;
+    if (op == IR_NONE)
         return false;
     attr = ir_attr_find(program, op, "value");
     if (!attr || attr->kind != IR_ATTR_DENSE ||
@@ -95,6 +103,20 @@ static uint32_t plain_test(const struct nda *n, uint32_t test)
         test = program->values[ir_operand(program, test, 0)].op;
     }
     return test;
+}
+
+uint32_t nda_trip_bound(const struct nda *n, uint32_t loop, int64_t *stride)
+{
+    const struct ir_program *program = n->program;
+    uint32_t test = plain_test(n, condition_of(program, loop)), index, bound, by,
+             body = ir_region_block(program, loop, 1);
+    if (count_trips(n, loop, test) == 0 ||
+        !argument_of(program, test, ir_region_block(program, loop, 0), &index, &bound))
+        return NDA_NONE;
+    uint32_t step = program->values[ir_operand(program, ir_block_terminator(program, body), index)].op;
+    if (!argument_of(program, step, body, &index, &by) || !constant_of(n, by, stride))
+        return NDA_NONE;
+    return constant_behind(program, bound);
 }
 
 /* Of a condition that joins several (`i < n and not done`) the least count of those that are known: it may

@@ -7,7 +7,9 @@
  *             again in each phase, as answers and multipliers get better
  *   begin     probe what is left, where that is not too much: hold the value, bound the rest (probing,
  *             M. Savelsbergh 1994)
- *   expand    the leaf of least bound, on the node whose branching raised bounds most so far (pseudo-costs,
+ *   refine    the leaf of least bound: multipliers and messages of its own, from which its children start, and
+ *             its values again by what a pass certifies
+ *   expand    it, on the node whose branching raised bounds most so far (pseudo-costs,
  *             M. Benichou et al. 1971); one child for each value left
  *   prune     values that do not fit beside everyone else's least usage; children at or above the best answer
  *   raise     w->bound to the least bound of all leaves, or to the best answer when none is left
@@ -25,9 +27,10 @@
 #include <string.h>
 
 enum {
-    PROBE_STEPS = 3,  /* of the multipliers, for each value of the root: there are many */
-    CHILD_STEPS = 10, /* for each child of a leaf: it stays */
-    END_PASSES = 2,   /* under a leaf's best multipliers, before its certificate */
+    PROBE_STEPS = 3, /* of the multipliers, for each value of the root: there are many */
+    CHILD_STEPS = 6, /* for each child of a leaf: it stays */
+    LEAF_STEPS = 12, /* for a leaf before it is branched on */
+    END_PASSES = 2,  /* under a leaf's best multipliers, before its certificate */
     MOST_LEAVES = 1 << 16,
     FIX_PASSES = 4, /* under the best multipliers, before what they say of each value is certified */
     FIX_ROUNDS = 3, /* of it, at the root: with fewer values bounds are higher */
@@ -42,9 +45,11 @@ static const double gain_kept = 0.7, gain_new = 0.3;     /* of a node's running 
 struct proving { /* scratch of one phase */
     struct cfn_worker *worker;
     const struct cfn_model *model;
-    double *message;    /* of the root, as the phase found them */
-    double *centre, *g; /* multipliers: best of this leaf, direction */
-    int64_t *least;     /* usage at each time with every node at its least */
+    double *message;                               /* of the root, as the phase found them */
+    double *leaf_message, *leaf_multipliers;       /* where bounds of the leaf's children start from */
+    const double *from_message, *from_multipliers; /* where bounds start from: the root's or the leaf's */
+    double *centre, *g;                            /* multipliers: best of this leaf, direction */
+    int64_t *least;                                /* usage at each time with every node at its least */
     uint8_t *child, *leaf;
     int64_t *child_bound;
     int64_t *value_bound; /* by padded value: no answer with it costs less */
@@ -197,9 +202,9 @@ static int64_t bound_of(struct proving *proving, const uint8_t *mask, int steps)
     double limit = model->limit > 0 ? (double)model->limit : 1, best = -HUGE_VAL, level = first_level;
     size_t times = (size_t)model->time_count * sizeof(double);
     worker->trws.dropped = mask;
-    memcpy(worker->trws.message, proving->message, model->message_count * sizeof(double));
-    memcpy(worker->lambda, worker->best_lambda, times);
-    memcpy(proving->centre, worker->best_lambda, times);
+    memcpy(worker->trws.message, proving->from_message, model->message_count * sizeof(double));
+    memcpy(worker->lambda, proving->from_multipliers, times);
+    memcpy(proving->centre, proving->from_multipliers, times);
     for (int k = 0; k < steps; k++) {
         cfn_trws_price(&worker->trws, worker->lambda);
         double bound = one_pass(proving);
@@ -284,29 +289,36 @@ static void add_leaf(struct proving *proving, const uint8_t *mask, int64_t bound
 
 /* ---- values that no better answer has ---- */
 
+/* Certified values of the mask that reach the best answer go from it; -> how many */
+static int32_t drop_by_value(struct proving *proving, uint8_t *mask)
+{
+    const struct cfn_model *model = proving->model;
+    int32_t dropped = 0;
+    proving->worker->work += 2ull * CFN_CERTIFY_PASSES * model->table_work;
+    cfn_trws_certify_values(&proving->worker->trws, proving->value_bound);
+    for (int32_t i = 0; i < model->node_count; i++)
+        for (int32_t a = 0; a < model->size[i]; a++) {
+            size_t at = model->offset[i] + (size_t)a;
+            if (!mask[at] && proving->value_bound[at] >= proving->worker->best.cost) {
+                mask[at] = 1;
+                dropped++;
+            }
+        }
+    return dropped;
+}
+
 /* Drops them from the mask, under the root's multipliers and messages; -> how many. Without the time for a
  * pass after it, what is dropped is right all the same. */
 static int32_t fix_once(struct proving *proving, uint8_t *mask)
 {
     struct cfn_worker *worker = proving->worker;
     const struct cfn_model *model = proving->model;
-    int32_t dropped = 0;
     worker->trws.dropped = mask;
     memcpy(worker->trws.message, proving->message, model->message_count * sizeof(double));
     cfn_trws_price(&worker->trws, worker->best_lambda);
     for (int k = 0; k < FIX_PASSES; k++)
         one_pass(proving);
-    worker->work += 2ull * CFN_CERTIFY_PASSES * model->table_work;
-    cfn_trws_certify_values(&worker->trws, proving->value_bound);
-    for (int32_t i = 0; i < model->node_count; i++)
-        for (int32_t a = 0; a < model->size[i]; a++) {
-            size_t at = model->offset[i] + (size_t)a;
-            if (!mask[at] && proving->value_bound[at] >= worker->best.cost) {
-                mask[at] = 1;
-                dropped++;
-            }
-        }
-    return dropped;
+    return drop_by_value(proving, mask);
 }
 
 static int32_t all_left(const struct cfn_model *model, const uint8_t *mask)
@@ -435,6 +447,31 @@ static void settle_leaf(struct proving *proving)
         cfn_worker_record(worker, &worker->point);
 }
 
+static void start_from_root(struct proving *proving)
+{
+    proving->from_message = proving->message;
+    proving->from_multipliers = proving->worker->best_lambda;
+}
+
+/* The leaf again before it is branched on: its own multipliers and messages, from which its children start,
+ * and what those say of each value. Its bound; INT64_MAX: it has no better answer. */
+static int64_t refine_leaf(struct proving *proving, int64_t bound)
+{
+    struct cfn_worker *worker = proving->worker;
+    const struct cfn_model *model = proving->model;
+    int64_t own = bound_of(proving, proving->leaf, LEAF_STEPS);
+    memcpy(proving->leaf_message, worker->trws.message, model->message_count * sizeof(double));
+    memcpy(proving->leaf_multipliers, proving->centre, (size_t)model->time_count * sizeof(double));
+    proving->from_message = proving->leaf_message;
+    proving->from_multipliers = proving->leaf_multipliers;
+    if (own >= worker->best.cost)
+        return INT64_MAX;
+    drop_by_value(proving, proving->leaf);
+    if (!drop_what_does_not_fit(proving, proving->leaf) || empty(model, proving->leaf))
+        return INT64_MAX;
+    return own > bound ? own : bound;
+}
+
 /* the leaf of least bound becomes its children; when told to stop in between, it stays as it was */
 static void expand(struct proving *proving)
 {
@@ -444,8 +481,11 @@ static void expand(struct proving *proving)
     int32_t at = least_leaf(leaves), last = leaves->count - 1;
     int64_t bound = leaves->bound[at];
     memcpy(proving->leaf, leaves->mask + (size_t)at * model->value_count, model->value_count);
-    int32_t node = choose_node(proving);
+    if (worker->fixes)
+        bound = refine_leaf(proving, bound);
+    int32_t node = bound == INT64_MAX ? -1 : choose_node(proving);
     double gain = node < 0 ? 0 : try_node(proving, proving->leaf, bound, node, CHILD_STEPS);
+    start_from_root(proving);
     if (worker->stopped)
         return;
     leaves->bound[at] = leaves->bound[last];
@@ -453,7 +493,8 @@ static void expand(struct proving *proving)
             model->value_count);
     leaves->count--;
     if (node < 0) {
-        settle_leaf(proving);
+        if (bound != INT64_MAX)
+            settle_leaf(proving);
         return;
     }
     leaves->gain[node] = gain_kept * leaves->gain[node] + gain_new * gain;
@@ -482,6 +523,8 @@ void cfn_prove_phase(struct cfn_worker *worker, double probing)
     if (!worker->has_best || worker->bound == INT64_MIN)
         return;
     proving.message = mem_alloc((model->message_count + 1) * sizeof *proving.message);
+    proving.leaf_message = mem_alloc((model->message_count + 1) * sizeof *proving.message);
+    proving.leaf_multipliers = mem_zalloc(times, sizeof *proving.centre);
     proving.centre = mem_zalloc(times, sizeof *proving.centre);
     proving.g = mem_zalloc(times, sizeof *proving.g);
     proving.least = mem_zalloc(times, sizeof *proving.least);
@@ -491,6 +534,7 @@ void cfn_prove_phase(struct cfn_worker *worker, double probing)
     proving.value_bound = mem_zalloc(model->value_count + 1, sizeof *proving.value_bound);
     memcpy(proving.message, worker->trws.message, model->message_count * sizeof *proving.message);
     worker->trws.drop_cost = cfn_worker_drop_cost(worker);
+    start_from_root(&proving);
     if (!worker->leaves.begun)
         begin(&proving, probing);
     else if (worker->fixes)
@@ -505,6 +549,8 @@ void cfn_prove_phase(struct cfn_worker *worker, double probing)
     memcpy(worker->trws.message, proving.message, model->message_count * sizeof *proving.message);
     cfn_trws_price(&worker->trws, worker->best_lambda);
     free(proving.message);
+    free(proving.leaf_message);
+    free(proving.leaf_multipliers);
     free(proving.centre);
     free(proving.g);
     free(proving.least);

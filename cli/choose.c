@@ -4,6 +4,7 @@
 #include "api/plan_file.h"
 #include "base/file.h"
 #include "cli/output.h"
+#include "planner/cuts.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -20,6 +21,7 @@ const char **cli_choice_option(struct cli_choice *choice, const char *name)
                  {"--decisions", &choice->decisions},
                  {"--baseline", &choice->baseline},
                  {"--random-plan", &choice->seed},
+                 {"--cut", &choice->cut},
                  {"--device", &choice->device},
                  {"--entry", &choice->entry},
                  {"--memory-limit", &choice->memory_limit},
@@ -38,7 +40,7 @@ enum error_code cli_decision_parse(const struct plan_context *context, char *tex
         return error_set(e, ERROR_INVALID_PLAN, "decision '%.100s' is not group@axis", text);
     *at = 0;
     const char *scope = "all", *group = text, *bits = "";
-    for (uint8_t s = PLAN_SCOPE_UPDATE; s <= PLAN_SCOPE_REGATHER; s++) {
+    for (uint8_t s = PLAN_SCOPE_UPDATE; s < PLAN_SCOPES; s++) {
         size_t size = strlen(plan_scope_name(s));
         if (strncmp(text, plan_scope_name(s), size) == 0 && text[size] == ':') {
             scope = plan_scope_name(s);
@@ -54,8 +56,22 @@ enum error_code cli_decision_parse(const struct plan_context *context, char *tex
     return plan_decision_find(context, group, at + 1, bits, scope, out, e);
 }
 
+/* what the plan was made of, for --cut to edit */
+struct made_of {
+    struct search_plan decisions;
+    struct plan_factors beyond;
+};
+
+static enum error_code note_decision(struct made_of *made, struct plan_decision decision, struct error *e)
+{
+    if (made->decisions.count == SEARCH_MAX_LIST)
+        return error_set(e, ERROR_INVALID_PLAN, "a plan has at most %d decisions", SEARCH_MAX_LIST);
+    made->decisions.decisions[made->decisions.count++] = decision;
+    return ERROR_OK;
+}
+
 static enum error_code apply_decisions(const struct plan_context *context, const char *list,
-                                       struct plan *plan, struct error *e)
+                                       struct plan *plan, struct made_of *made, struct error *e)
 {
     char *copy = mem_strdup(list), *rest = copy, *item;
     enum error_code code = ERROR_OK;
@@ -67,6 +83,8 @@ static enum error_code apply_decisions(const struct plan_context *context, const
         code = cli_decision_parse(context, item, &decision, e);
         if (!code && plan_apply(context, plan, decision) == 0)
             fprintf(stderr, "warning: decision %s has no effect here\n", name);
+        if (!code)
+            code = note_decision(made, decision, e);
         free(name);
     }
     free(copy);
@@ -85,7 +103,7 @@ static enum error_code whole_number(const char *option, const char *text, int64_
 }
 
 static enum error_code from_file(struct cli_choice *choice, const struct ir_program *prepared,
-                                 struct error *e)
+                                 struct made_of *made, struct error *e)
 {
     struct planner_plan *file = NULL;
     char *json = NULL;
@@ -102,7 +120,12 @@ static enum error_code from_file(struct cli_choice *choice, const struct ir_prog
     }
     if (!code)
         code = planner_plan_apply(file, choice->nda, &choice->context, &choice->chosen, e);
+    if (!code && choice->cut)
+        code = planner_plan_decisions(file, choice->context, made->decisions.decisions, SEARCH_MAX_LIST,
+                                      &made->decisions.count, e);
     if (!code) {
+        if (choice->cut && file->factor_count)
+            planner_plan_factors(file, choice->context, &made->beyond);
         choice->walk = file->walk;
         choice->axes = *plan_context_mesh(choice->context);
         if (!choice->device_name[0])
@@ -127,7 +150,32 @@ static enum error_code order_axes(struct cli_choice *choice, struct error *e)
     return code;
 }
 
-static enum error_code from_options(struct cli_choice *choice, struct error *e)
+static enum error_code take_baseline(struct cli_choice *choice, struct made_of *made, struct error *e)
+{
+    struct plan_baseline baseline;
+    enum error_code code = plan_baseline_find(choice->context, choice->baseline, &baseline, e);
+    if (code)
+        return code;
+    plan_replay(choice->context, baseline.decisions, &baseline.count, &choice->chosen);
+    for (uint32_t i = 0; i < baseline.count && !code; i++)
+        code = note_decision(made, baseline.decisions[i], e);
+    return code;
+}
+
+static enum error_code take_random(struct cli_choice *choice, struct made_of *made, struct error *e)
+{
+    int64_t seed = 0;
+    enum error_code code = whole_number("--random-plan", choice->seed, &seed, e);
+    struct rng rng = {.state = (uint64_t)seed};
+    if (code)
+        return code;
+    plan_random(choice->context, &rng, &choice->chosen);
+    if (choice->cut)
+        plan_factors_list(choice->context, &choice->chosen, &made->beyond);
+    return ERROR_OK;
+}
+
+static enum error_code from_options(struct cli_choice *choice, struct made_of *made, struct error *e)
 {
     enum error_code code = mesh_parse(choice->mesh, &choice->axes, e);
     if (!code && choice->devices_per_host)
@@ -143,20 +191,51 @@ static enum error_code from_options(struct cli_choice *choice, struct error *e)
     plan_copy(&choice->chosen, plan_context_start(choice->context));
     code = order_axes(choice, e);
     if (!code && choice->decisions)
-        code = apply_decisions(choice->context, choice->decisions, &choice->chosen, e);
-    if (!code && choice->baseline) {
-        struct plan_baseline baseline;
-        code = plan_baseline_find(choice->context, choice->baseline, &baseline, e);
-        if (!code)
-            plan_replay(choice->context, baseline.decisions, &baseline.count, &choice->chosen);
+        code = apply_decisions(choice->context, choice->decisions, &choice->chosen, made, e);
+    if (!code && choice->baseline)
+        code = take_baseline(choice, made, e);
+    if (!code && choice->seed)
+        code = take_random(choice, made, e);
+    return code;
+}
+
+#define MAX_CUTS 64
+
+/* one item of --cut, "ffn@data+model" or "ffn@" (whole); cuts of one dimension may stand once */
+static enum error_code parse_cut(char *text, struct planner_cut *out, struct error *e)
+{
+    char *at = strrchr(text, '@');
+    if (!at || at == text)
+        return error_set(e, ERROR_USAGE,
+                         "--cut needs DIMENSION@AXIS, DIMENSION@AXIS+AXIS or DIMENSION@, not '%.100s'", text);
+    *at++ = 0;
+    *out = (struct planner_cut){.group = text};
+    for (char *axes = *at ? at : NULL; axes;) {
+        if (out->axis_count == MESH_MAX_AXES)
+            return error_set(e, ERROR_USAGE, "--cut %.80s: a mesh has at most %d axes", text, MESH_MAX_AXES);
+        out->axes[out->axis_count++] = strsep(&axes, "+");
     }
-    if (!code && choice->seed) {
-        int64_t seed = 0;
-        code = whole_number("--random-plan", choice->seed, &seed, e);
-        struct rng rng = {.state = (uint64_t)seed};
-        if (!code)
-            plan_random(choice->context, &rng, &choice->chosen);
+    return ERROR_OK;
+}
+
+static enum error_code apply_cuts(struct cli_choice *choice, struct made_of *made, struct error *e)
+{
+    struct planner_cut cuts[MAX_CUTS];
+    uint32_t count = 0;
+    char *copy = mem_strdup(choice->cut), *rest = copy, *item;
+    enum error_code code = ERROR_OK;
+    while (!code && (item = strsep(&rest, ", ")) != NULL) {
+        if (!*item)
+            continue;
+        if (count == MAX_CUTS)
+            code = error_set(e, ERROR_USAGE, "--cut takes at most %d dimensions", MAX_CUTS);
+        else
+            code = parse_cut(item, &cuts[count++], e);
     }
+    if (!code)
+        code = planner_cuts_apply(cuts, count, choice->context, &made->decisions, &made->beyond,
+                                  &choice->chosen, e);
+    free(copy);
     return code;
 }
 
@@ -172,11 +251,19 @@ enum error_code cli_choose(struct cli_choice *choice, const struct ir_program *p
         snprintf(choice->device_name, sizeof choice->device_name, "%s", choice->device);
     if (choice->memory_limit)
         code = whole_number("--memory-limit", choice->memory_limit, &choice->memory_limit_bytes, e);
-    if (!code && choice->plan)
-        return from_file(choice, prepared, e);
-    if (!code)
+    if (code)
+        return code;
+    struct made_of made = {0};
+    if (choice->plan)
+        code = from_file(choice, prepared, &made, e);
+    else
         code = nda_create(prepared, NULL, &choice->nda, e);
-    return code ? code : from_options(choice, e);
+    if (!code && !choice->plan)
+        code = from_options(choice, &made, e);
+    if (!code && choice->cut)
+        code = apply_cuts(choice, &made, e);
+    free(made.beyond.at);
+    return code;
 }
 
 void cli_choice_release(struct cli_choice *choice)

@@ -1,6 +1,6 @@
 /* Which plan a subcommand (lower, price, prove) works on: the one of a plan.json, of a list of decisions,
- * of a named baseline, or a random one of a seed; and with it the analysis and the context it stands on.
- * Nothing is priced here. */
+ * of a named baseline, or a random one of a seed, some of its dimensions cut otherwise (--cut); and with it
+ * the analysis and the context it stands on. Nothing is priced here. */
 #ifndef TOAST_CLI_CHOOSE_H
 #define TOAST_CLI_CHOOSE_H
 
@@ -9,6 +9,7 @@
 
 struct cli_choice {
     const char *plan, *mesh, *decisions, *baseline, *seed; /* option values; NULL when not given */
+    const char *cut;                                       /* edits it: "ffn@model,heads@" */
     const char *device, *memory_limit, *devices_per_host;
     const char *entry; /* the function, for cli_prepare_module */
     struct mesh axes;  /* the mesh of --mesh; the context refers to it */

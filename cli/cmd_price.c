@@ -19,8 +19,11 @@ static const char usage[] =
     "  --device NAME         of the catalogue: a100-40, h100, tpu-v5e ..\n"
     "  --decisions LIST      e.g. \"batch@data,ffn@model,sequence[1]@model,update:embed@data\", in order of "
     "priority;\n"
-    "                        regather:GROUP@AXIS: its weights are gathered again, not kept\n"
+    "                        regather:GROUP@AXIS: its weights are gathered again, not kept;\n"
+    "                        whole:GROUP@AXIS: its gradients are reduced whole, not scattered\n"
     "  --baseline NAME       an expert plan, e.g. fsdp:data+megatron:model\n"
+    "  --cut LIST            the plan edited: \"ffn@model,embed@data+model,heads@\" cuts ffn over model and\n"
+    "                        embed over both, leaves heads whole; what else it says follows where it can\n"
     "  --entry FUNC          the function that is meant; default: @main, or the only public one\n"
     "  --random-plan SEED    a seeded random plan\n"
     "  --plan FILE           plan.json of `toast plan` (brings its own mesh and device)\n"
@@ -41,7 +44,8 @@ static const char usage[] =
     "Without a plan the module is priced unsharded.\n"
     "exit status: 0 fits, 3 does not fit, 1 internal error, 2 usage, 6 module refused\n\n"
     "example:\n"
-    "  toast price model.mlir --mesh data=4,model=2 --device a100-40 --baselines\n";
+    "  toast price model.mlir --mesh data=4,model=2 --device a100-40 --baselines\n"
+    "  toast price model.mlir --plan out/plan.json --cut ffn@model     (what if)\n";
 
 struct command {
     struct cli_choice choice;

@@ -20,6 +20,8 @@ static const char usage[] =
     "  --mesh AXES           mesh axes, outermost first\n"
     "  --decisions LIST      e.g. \"batch@data,ffn@model\", in order of priority\n"
     "  --baseline NAME       an expert plan, e.g. fsdp:data+megatron:model\n"
+    "  --cut LIST            the plan edited: \"ffn@model,embed@data+model,heads@\" cuts ffn over model and\n"
+    "                        embed over both, leaves heads whole; what else it says follows where it can\n"
     "  --entry FUNC          the function that is meant; default: @main, or the only public one\n"
     "  --random-plan SEED    a seeded random plan\n"
     "  --device NAME, --devices-per-host N, --memory-limit BYTES\n"
@@ -29,7 +31,9 @@ static const char usage[] =
     "  --inputs FILE.npz     the inputs themselves: numpy.savez of one array an argument, by the argument's\n"
     "                        path (toast analyze prints it), or in order\n"
     "  --json                proof.json on standard output\n\n"
-    "Both the manual and the local form are run, all devices in this process.\n"
+    "Both the manual and the local form are run, all devices in this process. Where the module is too large, "
+    "the same\n"
+    "lowering is run with its dimensions cut; what was cut is said.\n"
     "exit status: 0 equal, 1 different, 2 usage or not run (too large, an op that is not interpreted), 6 "
     "module refused,\n7 inconclusive (what differs is as small as the original's own rounding)\n\n"
     "example:\n"
@@ -136,8 +140,8 @@ static enum error_code prove_one(struct command *command, const struct ir_progra
         code = read_inputs(command, prepared, &given, e);
     struct verify_options options = {.given = given};
     if (!code)
-        code = planner_proof_run(prepared, command->choice.context, &command->choice.chosen, &local,
-                                 number(command->inputs, 1), &options, &proof, e);
+        code = planner_proof_any_size(prepared, command->choice.context, &command->choice.chosen, &local,
+                                      number(command->inputs, 1), &options, &proof, e);
     inputs_free(command, given);
     spmd_local_release(&local);
     if (code)
@@ -156,6 +160,12 @@ static enum error_code prove_one(struct command *command, const struct ir_progra
            verify_status_text(proof.status), worst, proof.manual.tolerance, proof.manual.runs,
            (unsigned long long)proof.manual.collectives + proof.local.collectives,
            proof.reason[0] ? "\n" : "", proof.reason);
+    if (proof.shrunken.factor_count) {
+        struct text sizes = {0};
+        planner_proof_sizes_text(&proof, &sizes);
+        printf("%s%s\n", sizes.at, proof.shrunken.widened ? "; in f32" : "");
+        text_release(&sizes);
+    }
     return ERROR_OK;
 }
 

@@ -103,10 +103,17 @@ static enum error_code add_modules(const struct planner_job *j, const struct low
 static enum error_code add_proof(const struct planner_job *j, const struct lowered *lowered,
                                  struct report *report, struct planner_proof *proof, struct error *e)
 {
-    TRY(planner_proof_run(&j->prepared, j->context, &lowered->plan, &lowered->local, j->request->seed, NULL,
-                          proof, e));
+    TRY(planner_proof_any_size(&j->prepared, j->context, &lowered->plan, &lowered->local, j->request->seed,
+                               NULL, proof, e));
     snprintf(report->proof_status, sizeof report->proof_status, "%s", verify_status_text(proof->status));
-    snprintf(report->proof_reason, sizeof report->proof_reason, "%.190s", proof->reason);
+    struct text reason = {0};
+    text_add(&reason, proof->reason);
+    if (*proof->reason && proof->shrunken.factor_count)
+        text_add(&reason, "; ");
+    planner_proof_sizes_text(proof, &reason);
+    snprintf(report->proof_reason, sizeof report->proof_reason, "%.190s%s", reason.at,
+             reason.size > 190 ? " .." : "");
+    text_release(&reason);
     report->proof_max_error =
         proof->manual.max_error > proof->local.max_error ? proof->manual.max_error : proof->local.max_error;
     return ERROR_OK;

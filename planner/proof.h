@@ -9,12 +9,32 @@
 #include "spmd/local.h"
 #include "verify/prove.h"
 
+/* A dimension that was cut for the proof of a module that is too large: the group of the analysis that it
+ * belongs to ("batch", "ffn", ..), its elements before and after. */
+struct planner_proof_factor {
+    char name[64];
+    int64_t from, to;
+};
+enum { PLANNER_PROOF_FACTORS = 64 };
+/* What was proved instead of a module that is too large. factor_count 0: the module itself was. */
+struct planner_proof_shrunken {
+    struct planner_proof_factor factors[PLANNER_PROOF_FACTORS]; /* that became smaller, none twice */
+    uint32_t factor_count;
+    uint64_t operations;  /* of the smaller original */
+    uint32_t ops;         /* of the manual form */
+    uint32_t collectives; /* of these */
+    bool widened;         /* floats of fewer bits were computed in f32 */
+    /* the smaller manual form is the larger one op for op, operands and collectives alike */
+    bool same;
+};
+
 struct planner_proof {
     struct verify_report manual, local; /* one for each device-local form */
     enum verify_status status;          /* of both: the worse */
     char reason[400];
     uint64_t operations; /* scalar operations of the original, as verify_operations counts */
     uint64_t seed;       /* of the inputs */
+    struct planner_proof_shrunken shrunken;
 };
 /* Emits both device-local forms and proves each. A module that is too large or has an op that is not
  * interpreted is no error but VERIFY_PROOF_NOT_RUN, with reason "too_large" or what is missing; an error is a
@@ -23,6 +43,17 @@ enum error_code planner_proof_run(const struct ir_program *prepared, const struc
                                   const struct plan *plan, const struct spmd_local *local, uint64_t seed,
                                   const struct verify_options *options, struct planner_proof *out,
                                   struct error *e) BASE_CHECKED;
+/* planner_proof_run, and where that answers "too_large", the proof of the module at smaller sizes: dimensions
+ * cut by factor (analysis/shrink.h), the plan's own steps over them (planner/shrunken.h). The verdict is then
+ * of the smaller module, which out->shrunken describes; where none is small enough it is NOT_RUN with the
+ * reason "too_large: .." and what stands in the way. A smaller lowering that is not the larger one op for op
+ * is NOT_RUN too, never equal. */
+enum error_code planner_proof_any_size(const struct ir_program *prepared, const struct plan_context *context,
+                                       const struct plan *plan, const struct spmd_local *local, uint64_t seed,
+                                       const struct verify_options *options, struct planner_proof *out,
+                                       struct error *e) BASE_CHECKED;
+/* "at smaller sizes: vocab 256128 -> 16, embed 2048 -> 32, .."; nothing where the module itself was proved */
+void planner_proof_sizes_text(const struct planner_proof *proof, struct text *out);
 /* The same against results of the original that the caller keeps: for many plans of one module. */
 enum error_code planner_proof_against(const struct verify_reference *reference,
                                       const struct plan_context *context, const struct plan *plan,

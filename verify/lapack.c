@@ -2,7 +2,7 @@
  * algorithms in double. Signs and pivots are chosen as LAPACK does where it says how (Householder's
  * reflections, partial pivoting); eigenvectors have their largest component positive, since LAPACK leaves
  * that open. Both sides of a comparison run this code: it must be a function of its operands that small
- * changes change little. Singular values, general eigenvalues and complex numbers are not interpreted.
+ * changes change little. General eigenvalues and complex numbers are not interpreted.
  * Source: Golub and Van Loan, Matrix Computations, chapters 3 to 5 and 8. */
 #include "verify/value.h"
 
@@ -285,6 +285,152 @@ static void trsm(struct call *call, int64_t at)
     free(b);
 }
 
+/* ---------------------------------------------------------------- singular values */
+struct svd {               /* a (or its transpose) = left diag(values) right', values descending */
+    int64_t rows, columns; /* rows >= columns */
+    double *left;          /* rows x rows */
+    double *values;        /* columns */
+    double *right;         /* columns x columns */
+};
+
+static void turn_columns(double *a, int64_t rows, int64_t width, int64_t p, int64_t q, double c, double s)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        double x = a[i * width + p], y = a[i * width + q];
+        a[i * width + p] = c * x - s * y;
+        a[i * width + q] = s * x + c * y;
+    }
+}
+
+static double columns_product(const double *a, int64_t rows, int64_t width, int64_t p, int64_t q)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < rows; i++)
+        sum += a[i * width + p] * a[i * width + q];
+    return sum;
+}
+
+/* Jacobi's method from one side: the columns of w become orthogonal, v collects the rotations */
+static void orthogonalise(double *w, double *v, int64_t rows, int64_t columns)
+{
+    bool clear = false;
+    for (int sweep = 0; sweep < SWEEPS && !clear; sweep++) {
+        clear = true;
+        for (int64_t p = 0; p < columns; p++)
+            for (int64_t q = p + 1; q < columns; q++) {
+                double x = columns_product(w, rows, columns, p, p),
+                       y = columns_product(w, rows, columns, q, q),
+                       off = columns_product(w, rows, columns, p, q);
+                if (fabs(off) <= 1e-15 * sqrt(x) * sqrt(y))
+                    continue;
+                double zeta = (y - x) / (2 * off);
+                double t = (zeta >= 0 ? 1 : -1) / (fabs(zeta) + sqrt(zeta * zeta + 1)),
+                       c = 1 / sqrt(t * t + 1);
+                turn_columns(w, rows, columns, p, q, c, c * t);
+                turn_columns(v, columns, columns, p, q, c, c * t);
+                clear = false;
+            }
+    }
+}
+
+/* column k: of unit length and orthogonal to those before it, out of the first unit vector that allows it */
+static void complete_column(double *a, int64_t rows, int64_t k)
+{
+    for (int64_t unit = 0; unit < rows; unit++) {
+        for (int64_t i = 0; i < rows; i++)
+            a[i * rows + k] = i == unit;
+        for (int pass = 0; pass < 2; pass++) /* the second takes off what rounding left */
+            for (int64_t j = 0; j < k; j++) {
+                double part = columns_product(a, rows, rows, j, k);
+                for (int64_t i = 0; i < rows; i++)
+                    a[i * rows + k] -= part * a[i * rows + j];
+            }
+        double norm = sqrt(columns_product(a, rows, rows, k, k));
+        if (norm * norm * 2 * (double)rows < 1)
+            continue; /* some unit vector keeps 1 / rows of its square */
+        for (int64_t i = 0; i < rows; i++)
+            a[i * rows + k] /= norm;
+        return;
+    }
+}
+
+/* column `from` of w and v as column `to` of the result */
+static void take_column(struct svd *svd, const double *w, const double *v, int64_t from, int64_t to)
+{
+    int64_t columns = svd->columns, largest = 0;
+    for (int64_t i = 0; i < columns; i++)
+        if (fabs(v[i * columns + from]) > fabs(v[largest * columns + from]) * (1 + 1e-6))
+            largest = i;
+    double sign = v[largest * columns + from] < 0 ? -1 : 1;
+    for (int64_t i = 0; i < columns; i++)
+        svd->right[i * columns + to] = sign * v[i * columns + from];
+    svd->values[to] = sqrt(columns_product(w, svd->rows, columns, from, from));
+    if (svd->values[to] <= 1e-14 * svd->values[0]) {
+        complete_column(svd->left, svd->rows, to);
+        return;
+    }
+    for (int64_t i = 0; i < svd->rows; i++)
+        svd->left[i * svd->rows + to] = sign * w[i * columns + from] / svd->values[to];
+}
+
+/* w (rows x columns) is used up */
+static void decompose(struct svd *svd, double *w)
+{
+    int64_t columns = svd->columns;
+    double *v = mem_zalloc((size_t)(columns * columns) + 1, sizeof *v),
+           *norm = mem_zalloc((size_t)columns + 1, sizeof *norm);
+    for (int64_t i = 0; i < columns; i++)
+        v[i * columns + i] = 1;
+    orthogonalise(w, v, svd->rows, columns);
+    for (int64_t i = 0; i < columns; i++)
+        norm[i] = columns_product(w, svd->rows, columns, i, i);
+    for (int64_t to = 0; to < columns; to++) {
+        int64_t from = 0;
+        for (int64_t i = 1; i < columns; i++)
+            if (norm[i] > norm[from])
+                from = i;
+        take_column(svd, w, v, from, to);
+        norm[from] = -1;
+    }
+    for (int64_t k = columns; k < svd->rows; k++)
+        complete_column(svd->left, svd->rows, k);
+    free(v);
+    free(norm);
+}
+
+/* results: a (used up by LAPACK, zeros here), values, u, v', info; mode N: u and v' are not wanted */
+static void gesdd(struct call *call, int64_t at)
+{
+    int64_t m = call->m, n = call->n;
+    bool turned = m < n;
+    struct svd svd = {.rows = turned ? n : m, .columns = turned ? m : n};
+    double *a = matrix(&call->in[0], at, m * n), *w = mem_alloc((size_t)(m * n + 1) * sizeof *w);
+    svd.left = mem_zalloc((size_t)(svd.rows * svd.rows) + 1, sizeof *svd.left);
+    svd.values = mem_zalloc((size_t)svd.columns + 1, sizeof *svd.values);
+    svd.right = mem_zalloc((size_t)(svd.columns * svd.columns) + 1, sizeof *svd.right);
+    for (int64_t i = 0; i < svd.rows; i++)
+        for (int64_t j = 0; j < svd.columns; j++)
+            w[i * svd.columns + j] = turned ? a[j * n + i] : a[i * n + j];
+    decompose(&svd, w);
+    store(&call->out[1], at, svd.columns, svd.values);
+    if (option(call, "mode") != 'N') {
+        int64_t wide = option(call, "mode") == 'A' ? m : svd.columns,
+                high = option(call, "mode") == 'A' ? n : svd.columns;
+        const double *u = turned ? svd.right : svd.left, *v = turned ? svd.left : svd.right;
+        for (int64_t i = 0; i < m; i++)
+            for (int64_t k = 0; k < wide; k++)
+                verify_set_number(&call->out[2], (at * m + i) * wide + k, u[i * m + k]);
+        for (int64_t k = 0; k < high; k++)
+            for (int64_t j = 0; j < n; j++)
+                verify_set_number(&call->out[3], (at * high + k) * n + j, v[j * n + k]);
+    }
+    free(a);
+    free(w);
+    free(svd.left);
+    free(svd.values);
+    free(svd.right);
+}
+
 /* ---------------------------------------------------------------- calls */
 static const struct routine {
     const char *name; /* without lapack_, the letter of the type and _ffi */
@@ -292,7 +438,8 @@ static const struct routine {
     bool square;
     void (*run)(struct call *call, int64_t at);
 } routines[] = {{"potrf", 1, 2, true, potrf},  {"getrf", 1, 3, false, getrf}, {"geqrf", 1, 2, false, geqrf},
-                {"orgqr", 2, 1, false, orgqr}, {"syevd", 1, 3, true, syevd},  {"trsm", 2, 1, true, trsm}};
+                {"orgqr", 2, 1, false, orgqr}, {"syevd", 1, 3, true, syevd},  {"trsm", 2, 1, true, trsm},
+                {"gesdd", 1, 5, false, gesdd}};
 
 static const struct routine *routine_named(const char *target)
 {
@@ -335,6 +482,13 @@ static bool fits(const struct call *call, const struct routine *routine, int64_t
         return false;
     if (each(call, &call->out[0], batches) != call->m * call->n)
         return false;
+    if (routine->run == gesdd && option(call, "mode") != 'N') {
+        bool all = option(call, "mode") == 'A';
+        if ((!all && option(call, "mode") != 'S') ||
+            each(call, &call->out[2], batches) != call->m * (all ? call->m : least) ||
+            each(call, &call->out[3], batches) != call->n * (all ? call->n : least))
+            return false;
+    }
     int64_t second = routine->run == potrf ? 1 : routine->run == syevd ? call->n : least;
     return routine->results < 2 || each(call, &call->out[1], batches) == second;
 }
@@ -348,8 +502,11 @@ enum error_code verify_eval_lapack(struct verify_state *state, uint32_t op, stru
     const struct routine *routine = routine_named(target);
     const struct ir_type *type = ir_op->operand_count ? in[0].type : NULL;
     if (!routine)
-        return verify_fail(state, op, ERROR_NOT_AVAILABLE, e, "custom call target '%s' is not interpreted",
-                           target);
+        return verify_fail(
+            state, op, ERROR_NOT_AVAILABLE, e,
+            "custom call target '%s' is not interpreted: leave the proof out, or plan a module that "
+            "takes its result as an argument",
+            target);
     if (ir_op->operand_count != routine->operands || ir_op->result_count != routine->results ||
         type->rank < 2)
         return verify_fail(state, op, ERROR_NOT_AVAILABLE, e, "'%s' with other operands or results", target);

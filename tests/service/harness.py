@@ -58,7 +58,7 @@ class Service:
             try:
                 probe.connect(f"{self.folder}/redis.sock")
                 probe.sendall(b"PING\r\n")
-                if probe.recv(64).startswith(b"+PONG"):
+                if probe.recv(64).startswith((b"+PONG", b"-NOAUTH")):
                     return
             except OSError:
                 pass

@@ -322,9 +322,9 @@ DONATED_ARGUMENTS = {"accumulated_step": 0, "mixed_accumulation": (0, 1, 2), "mi
 COMPUTES_IN = {"mixed_accumulation": "bfloat16", "mixed_layers": "bfloat16"}   # results in f32 are no more exact
 
 EXPERT = {   # (mesh, expert plan) beside the random ones
-    "accumulated_step": [("data=8", "batch:data"), ("data=4,model=2", "batch:data+megatron:model"), ("data=8", "zero1:data"),
+    "accumulated_step": [("data=8", "batch:data"), ("data=4,model=2", "batch:data+megatron:model"), ("data=8", "zero2:data"), ("data=8", "zero1:data"),
                          ("data=4,model=2", "fsdp:data")],
-    "mixed_accumulation": [("data=8", "batch:data"), ("data=4,model=2", "batch:data+megatron:model"), ("data=8", "zero1:data"),
+    "mixed_accumulation": [("data=8", "batch:data"), ("data=4,model=2", "batch:data+megatron:model"), ("data=8", "zero2:data"),
                            ("data=4,model=2", "fsdp:data")],
     "tied_embedding": [("data=8", "batch:data"), ("data=4,model=2", "fsdp:data"), ("data=4,model=2", "fsdp:data+fsdp:model")],
     "meeting_sums": [("data=8", "batch:data")],

@@ -22,7 +22,8 @@ lapack._lapack.initialize()   # SciPy's LAPACK, which jaxlib's calls go to
 source = pathlib.Path(os.environ.get("TOAST_SOURCE", pathlib.Path(__file__).parents[2]))
 toast = pathlib.Path(os.environ.get("TOAST_BIN", source / "build/release/bin")) / "toast"
 MODELS = ["mlp", "paper_attention", "small/itx", "small/gpt_torch", "small/t2b", "small/t2b_flat", "small/t2b_remat",
-          "small/t2b_scan", "small/gpt", "small/gns", "small/unet", "../verify/steps/lapack_solves", "../verify/steps/lapack_factors"]
+          "small/t2b_scan", "small/gpt", "small/gns", "small/unet", "../verify/steps/lapack_solves", "../verify/steps/lapack_factors",
+          "../verify/steps/lapack_singular"]
 TOLERANCE = 2e-5   # of the largest magnitude of a result: f32 sums in another order
 
 

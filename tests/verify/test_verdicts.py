@@ -24,7 +24,7 @@ def prove(module, *arguments):
     return run.returncode, run.stdout + run.stderr
 
 
-for name in ('adafactor', 'amsgrad', 'centered_rmsprop', 'yogi', 'centered_sum', 'lapack_solves', 'lapack_factors', 'drawn_bits'):
+for name in ('adafactor', 'amsgrad', 'centered_rmsprop', 'yogi', 'centered_sum', 'lapack_solves', 'lapack_factors', 'lapack_singular', 'drawn_bits'):
     status, said = prove(steps / f'{name}.mlir', '--random-plans', '20')
     check(status == 0 and '20 equal, 0 different, 0 inconclusive, 0 not run' in said, f'{name}: {status} {said}')
 

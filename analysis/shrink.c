@@ -1,0 +1,604 @@
+/* Which dimensions shrink together; see shrink.h. Two union-finds over atoms: one joins what is one dimension
+ * (classes), the other what needs one divisor (groups). Each family of ops says what its attributes demand;
+ * what none of them speaks of and no factor ties stays whole. */
+#include "analysis/shrink.h"
+
+#include "analysis/stages.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_DIVISOR = 1 << 20 }; /* divisors that are tried; larger dimensions stay larger */
+
+struct related { /* an atom that stands for a dimension, of nda->atoms */
+    uint32_t first, last;
+};
+struct finder {
+    const struct nda *n;
+    const struct nda_space *space;
+    uint32_t *parent, *group;
+    uint8_t *whole;   /* by atom: must stay as it is */
+    int64_t *divides; /* by atom: what the divisor must divide besides sizes; 0: anything */
+    VEC(struct related) dims;
+};
+
+static int64_t common_divisor(int64_t a, int64_t b)
+{
+    while (b) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+static const struct ir_type *slot_type(const struct finder *finder, uint32_t k)
+{
+    return ir_value_type(finder->n->program, finder->n->slots[finder->space->slots + k].value);
+}
+
+static int64_t dim_size(const struct finder *finder, uint32_t k, uint32_t dim)
+{
+    return ir_type_dims(finder->n->program, slot_type(finder, k))[dim];
+}
+
+/* the atoms of a dim of the space's slot k; false: none (a dim of one element) */
+static bool dim_atoms(const struct finder *finder, uint32_t k, uint32_t dim, struct related *out)
+{
+    uint32_t value = finder->n->slots[finder->space->slots + k].value;
+    bool found = false;
+    for (uint32_t at = finder->n->value_atoms[value]; at < finder->n->value_atoms[value + 1]; at++)
+        if (finder->n->atoms[at].dim == dim) {
+            out->last = at;
+            if (!found)
+                out->first = at;
+            found = true;
+        }
+    return found;
+}
+
+/* no factor that can be told to be one with another's is behind the atom */
+static bool is_loose(const struct finder *finder, uint32_t k, uint32_t atom)
+{
+    uint32_t slot = finder->space->slots + k, value = finder->n->slots[slot].value;
+    uint32_t factor = nda_slot_factor(finder->n, slot, atom - finder->n->value_atoms[value]);
+    return factor == NDA_NONE || finder->n->factors[factor].kind == NDA_REPLICATE ||
+           finder->n->factors[factor].kind == NDA_WINDOWED;
+}
+
+static void keep_range(struct finder *finder, struct related range)
+{
+    for (uint32_t at = range.first; at <= range.last; at++)
+        finder->whole[at] = 1;
+}
+
+static void keep_slot(struct finder *finder, uint32_t k, bool all)
+{
+    uint32_t value = finder->n->slots[finder->space->slots + k].value;
+    for (uint32_t at = finder->n->value_atoms[value]; at < finder->n->value_atoms[value + 1]; at++)
+        if (all || is_loose(finder, k, at))
+            finder->whole[at] = 1;
+}
+
+static void keep_space(struct finder *finder, bool all)
+{
+    for (uint32_t k = 0; k < finder->space->slot_count; k++)
+        keep_slot(finder, k, all);
+}
+
+/* ---- dimensions that are one ---- */
+static void join_ranges(struct finder *finder, struct related a, struct related b)
+{
+    if (a.last - a.first != b.last - b.first) {
+        keep_range(finder, a);
+        keep_range(finder, b);
+        return;
+    }
+    for (uint32_t i = 0; i <= a.last - a.first; i++) {
+        if (finder->n->atoms[a.first + i].size == finder->n->atoms[b.first + i].size) {
+            set_join(finder->parent, a.first + i, b.first + i);
+        } else {
+            finder->whole[a.first + i] = 1;
+            finder->whole[b.first + i] = 1;
+        }
+    }
+}
+
+/* one dimension of two slots, although the rule leaves it to each */
+static void join_dims(struct finder *finder, uint32_t k, uint32_t l, uint32_t dim)
+{
+    struct related a, b;
+    if (dim_atoms(finder, k, dim, &a) && dim_atoms(finder, l, dim, &b))
+        join_ranges(finder, a, b);
+}
+
+static void join_values(struct finder *finder, uint32_t v, uint32_t w)
+{
+    const uint32_t *atoms = finder->n->value_atoms;
+    if (atoms[v] < atoms[v + 1] && atoms[w] < atoms[w + 1])
+        join_ranges(finder, (struct related){atoms[v], atoms[v + 1] - 1},
+                    (struct related){atoms[w], atoms[w + 1] - 1});
+}
+
+static void join_factors(struct finder *finder)
+{
+    uint32_t first[NDA_MAX_FACTORS];
+    memset(first, 0xff, sizeof first);
+    for (uint32_t k = 0; k < finder->space->slot_count; k++) {
+        const struct nda_slot *slot = &finder->n->slots[finder->space->slots + k];
+        for (uint32_t i = 0; i < nda_atom_count(finder->n, slot->value); i++) {
+            uint8_t factor = finder->n->factor_of[slot->map + i];
+            uint32_t at = finder->n->value_atoms[slot->value] + i;
+            if (factor == NDA_NO_FACTOR)
+                continue;
+            if (first[factor] == NDA_NONE)
+                first[factor] = at;
+            else
+                set_join(finder->parent, first[factor], at);
+        }
+    }
+}
+
+/* ---- dimensions of one divisor ---- */
+static void relate_begin(struct finder *finder)
+{
+    finder->dims.count = 0;
+}
+
+/* false: the dim is one element and cannot be divided, so that its partners stay whole */
+static bool relate_dim(struct finder *finder, uint32_t k, uint32_t dim)
+{
+    struct related range;
+    if (!dim_atoms(finder, k, dim, &range))
+        return false;
+    VEC_PUSH(&finder->dims, range);
+    return true;
+}
+
+/* Of every dim one atom is divided, its outermost or its innermost, whichever have more in common; offset:
+ * the divisor divides it, too. */
+static void relate_end(struct finder *finder, bool possible, int64_t offset)
+{
+    int64_t outer = offset, inner = offset;
+    for (size_t i = 0; i < finder->dims.count && possible; i++) {
+        outer = common_divisor(outer, finder->n->atoms[finder->dims.at[i].first].size);
+        inner = common_divisor(inner, finder->n->atoms[finder->dims.at[i].last].size);
+    }
+    for (size_t i = 0; i < finder->dims.count; i++) {
+        struct related range = finder->dims.at[i];
+        uint32_t at = outer >= inner ? range.first : range.last,
+                 to = outer >= inner ? finder->dims.at[0].first : finder->dims.at[0].last;
+        for (uint32_t other = range.first; other <= range.last; other++)
+            if (!possible || other != at)
+                finder->whole[other] = 1;
+        if (possible) {
+            set_join(finder->group, at, to);
+            finder->divides[at] = common_divisor(finder->divides[at], offset);
+        }
+    }
+}
+
+/* a dim of a large tensor and the dim of what is a part of it */
+static void relate_part(struct finder *finder, uint32_t large, uint32_t large_dim, uint32_t small,
+                        uint32_t small_dim, int64_t offset, bool possible)
+{
+    struct related part, range;
+    if (dim_size(finder, small, small_dim) == 1)
+        return; /* one element of it, wherever that is */
+    if (dim_atoms(finder, small, small_dim, &part) && dim_atoms(finder, large, large_dim, &range) &&
+        possible && !is_loose(finder, small, part.first)) {
+        for (uint32_t at = range.first; at <= range.last; at++) /* a piece: tied; how many there are is not */
+            if (is_loose(finder, large, at))
+                finder->whole[at] = 1;
+        return;
+    }
+    relate_begin(finder);
+    bool both = relate_dim(finder, large, large_dim);
+    both = relate_dim(finder, small, small_dim) && both;
+    relate_end(finder, both && possible, offset);
+}
+
+/* ---- families ---- */
+static void find_slice(struct finder *finder)
+{
+    struct ir_dims start, stride;
+    if (ir_dims(finder->n->program, finder->space->op, "start_indices", &start) != 0 ||
+        ir_dims(finder->n->program, finder->space->op, "strides", &stride) != 0) {
+        keep_space(finder, false);
+        return;
+    }
+    for (uint32_t dim = 0; dim < start.count; dim++) {
+        int64_t n = dim_size(finder, 0, dim), m = dim_size(finder, 1, dim);
+        if (n != m)
+            relate_part(finder, 0, dim, 1, dim, start.at[dim], start.at[dim] + m * stride.at[dim] <= n);
+    }
+}
+
+static void find_pad(struct finder *finder)
+{
+    struct ir_dims low, high, interior;
+    uint32_t op = finder->space->op;
+    if (ir_dims(finder->n->program, op, "edge_padding_low", &low) != 0 ||
+        ir_dims(finder->n->program, op, "edge_padding_high", &high) != 0 ||
+        ir_dims(finder->n->program, op, "interior_padding", &interior) != 0) {
+        keep_space(finder, false);
+        return;
+    }
+    for (uint32_t dim = 0; dim < low.count; dim++) {
+        bool plain = low.at[dim] >= 0 && high.at[dim] >= 0;
+        if (low.at[dim] == 0 && high.at[dim] == 0 && interior.at[dim] == 0)
+            continue;
+        if (!plain || interior.at[dim] != 0) {
+            relate_begin(finder);
+            relate_dim(finder, 0, dim);
+            relate_dim(finder, 2, dim);
+            relate_end(finder, false, 0);
+        } else {
+            relate_part(finder, 2, dim, 0, dim, low.at[dim], true);
+        }
+    }
+}
+
+static void find_concatenate(struct finder *finder)
+{
+    uint32_t along = (uint32_t)ir_int(finder->n->program, finder->space->op, "dimension", 0);
+    bool possible = true;
+    relate_begin(finder);
+    for (uint32_t k = 0; k < finder->space->slot_count; k++)
+        possible = relate_dim(finder, k, along) && possible;
+    relate_end(finder, possible, 0);
+}
+
+/* slot `large` and slot `small`, of which each dim is as large or a window */
+static void find_windows(struct finder *finder, uint32_t large, uint32_t small)
+{
+    for (uint32_t dim = 0; dim < slot_type(finder, large)->rank; dim++)
+        if (dim_size(finder, large, dim) != dim_size(finder, small, dim))
+            relate_part(finder, large, dim, small, dim, 0, true);
+}
+
+static bool is_in(const struct ir_dims *list, int64_t dim)
+{
+    for (uint32_t i = 0; i < list->count; i++)
+        if (list->at[i] == dim)
+            return true;
+    return false;
+}
+
+/* window: the dims of slot `small` that lie in those dims of slot 0 which `not_window` says no of */
+static void find_indexed(struct finder *finder, uint32_t small, const struct ir_dims *window,
+                         const struct ir_dims *without, const struct ir_dims *batch)
+{
+    uint32_t next = 0;
+    keep_slot(finder, 1, false);
+    for (uint32_t dim = 0; dim < slot_type(finder, 0)->rank; dim++) {
+        if (is_in(without, dim) || is_in(batch, dim) || next >= window->count)
+            continue;
+        uint32_t at = (uint32_t)window->at[next++];
+        if (dim_size(finder, 0, dim) != dim_size(finder, small, at))
+            relate_part(finder, 0, dim, small, at, 0, true);
+    }
+}
+
+static void find_gather(struct finder *finder)
+{
+    struct ir_gather gather;
+    if (ir_gather(finder->n->program, finder->space->op, &gather) != 0)
+        keep_space(finder, false);
+    else
+        find_indexed(finder, 2, &gather.offset_dims, &gather.collapsed_dims, &gather.operand_batch);
+}
+
+static void find_scatter(struct finder *finder)
+{
+    struct ir_scatter scatter;
+    uint32_t op = finder->space->op;
+    if (ir_scatter(finder->n->program, op, &scatter) != 0 || scatter.input_count != 1 ||
+        finder->space->slot_count != 4) {
+        keep_space(finder, false);
+        return;
+    }
+    for (uint32_t dim = 0; dim < slot_type(finder, 2)->rank; dim++) {
+        struct related range;
+        if (!is_in(&scatter.update_window_dims, dim) && dim_atoms(finder, 2, dim, &range))
+            for (uint32_t at = range.first; at <= range.last; at++)
+                finder->whole[at] |= is_loose(finder, 2, at);
+    }
+    find_indexed(finder, 2, &scatter.update_window_dims, &scatter.inserted_window_dims, &scatter.input_batch);
+}
+
+/* every dim of every slot is the first one's */
+static void find_alike(struct finder *finder, uint32_t slots)
+{
+    for (uint32_t k = 1; k < slots; k++)
+        for (uint32_t dim = 0; dim < slot_type(finder, 0)->rank && dim < slot_type(finder, k)->rank; dim++)
+            join_dims(finder, 0, k, dim);
+}
+
+static void find_constant(struct finder *finder)
+{
+    const struct ir_attr *value = ir_attr_find(finder->n->program, finder->space->op, "value");
+    if (!value || value->kind != IR_ATTR_DENSE)
+        keep_space(finder, true);
+}
+
+/* sizes in the attributes of a rule or of groups of features cannot be told apart from other numbers */
+static void find_custom_call(struct finder *finder)
+{
+    keep_space(finder, finder->n->given_rule_count > 0 ||
+                           ir_attr_find(finder->n->program, finder->space->op, "sdy.sharding_rule"));
+}
+
+/* a dim of an input and the dim of what windows over it give, whose sizes are in the ratio of stride and
+ * dilation: padding and window make up for each other at any size */
+static void relate_windowed(struct finder *finder, uint32_t k, uint32_t dim, uint32_t l, uint32_t other)
+{
+    relate_begin(finder);
+    bool both = relate_dim(finder, k, dim);
+    both = relate_dim(finder, l, other) && both;
+    relate_end(finder, both, 0);
+}
+
+static void keep_dim(struct finder *finder, uint32_t k, uint32_t dim)
+{
+    struct related range;
+    if (dim_atoms(finder, k, dim, &range))
+        keep_range(finder, range);
+}
+
+/* Of the three dims of a window two may shrink: input and result, or, where a kernel's gradient is summed,
+ * input and kernel. */
+static void find_spatial(struct finder *finder, const struct ir_conv *conv, uint32_t i)
+{
+    uint32_t input = (uint32_t)conv->input_spatial.at[i], kernel = (uint32_t)conv->kernel_spatial.at[i],
+             output = (uint32_t)conv->output_spatial.at[i];
+    const struct ir_window *window = &conv->window;
+    int64_t n = dim_size(finder, 0, input) * window->base_dilation.at[i];
+    struct related range;
+    if (!dim_atoms(finder, 0, input, &range) || !is_loose(finder, 0, range.first)) {
+        keep_dim(finder, 1, kernel);
+        keep_dim(finder, 2, output);
+        return; /* one element, or a window that is one element wide and ties its dims by itself */
+    }
+    bool by_result = n == dim_size(finder, 2, output) * window->stride.at[i];
+    bool by_kernel = !by_result && window->stride.at[i] == 1 &&
+                     n == dim_size(finder, 1, kernel) * window->window_dilation.at[i];
+    if (by_result)
+        relate_windowed(finder, 0, input, 2, output);
+    else if (by_kernel)
+        relate_windowed(finder, 0, input, 1, kernel);
+    else
+        keep_dim(finder, 0, input);
+    if (!by_kernel)
+        keep_dim(finder, 1, kernel);
+    if (!by_result)
+        keep_dim(finder, 2, output);
+}
+
+static void find_convolution(struct finder *finder)
+{
+    struct ir_conv conv;
+    if (ir_conv(finder->n->program, finder->space->op, &conv) != 0 || conv.feature_groups > 1 ||
+        conv.batch_groups > 1) {
+        keep_space(finder, true);
+        return;
+    }
+    for (uint32_t i = 0; i < conv.input_spatial.count; i++)
+        find_spatial(finder, &conv, i);
+}
+
+static void find_reduce_window(struct finder *finder)
+{
+    struct ir_window window;
+    if (finder->space->slot_count != 3 ||
+        finder->n->program->ops[finder->space->op].code != IR_REDUCE_WINDOW ||
+        ir_reduce_window(finder->n->program, finder->space->op, &window) != 0) {
+        keep_space(finder, false);
+        return;
+    }
+    for (uint32_t dim = 0; dim < window.size.count; dim++) {
+        struct related range;
+        bool found = dim_atoms(finder, 0, dim, &range);
+        if (found && !is_loose(finder, 0, range.first))
+            continue; /* a window of one element */
+        if (found &&
+            dim_size(finder, 0, dim) * window.base_dilation.at[dim] ==
+                dim_size(finder, 2, dim) * window.stride.at[dim] &&
+            window.size.at[dim] < dim_size(finder, 0, dim)) {
+            relate_windowed(finder, 0, dim, 2, dim);
+        } else {
+            keep_dim(finder, 0, dim);
+            keep_dim(finder, 2, dim);
+        }
+    }
+}
+
+static void find_family(struct finder *finder)
+{
+    const struct ir_op *op = &finder->n->program->ops[finder->space->op];
+    switch (ir_opcode_family(op->code)) {
+    case IR_FAMILY_SLICE: find_slice(finder); return;
+    case IR_FAMILY_PAD: find_pad(finder); return;
+    case IR_FAMILY_CONCATENATE: find_concatenate(finder); return;
+    case IR_FAMILY_GATHER: find_gather(finder); return;
+    case IR_FAMILY_SCATTER: find_scatter(finder); return;
+    case IR_FAMILY_DYNAMIC_SLICE: find_windows(finder, 0, finder->space->slot_count - 1); return;
+    case IR_FAMILY_DYNAMIC_UPDATE: find_windows(finder, 0, 1); return;
+    case IR_FAMILY_CONSTANT: find_constant(finder); return;
+    case IR_FAMILY_CONVOLUTION: find_convolution(finder); return;
+    case IR_FAMILY_REDUCE_WINDOW: find_reduce_window(finder); return;
+    case IR_FAMILY_CUSTOM_CALL: find_custom_call(finder); return;
+    case IR_FAMILY_REVERSE: find_alike(finder, finder->space->slot_count); return;
+    case IR_FAMILY_REDUCE: find_alike(finder, op->operand_count / 2); return;
+    case IR_FAMILY_SORT:
+        if (op->code == IR_SORT)
+            find_alike(finder, finder->space->slot_count);
+        else
+            keep_space(finder, false);
+        return;
+    case IR_FAMILY_RNG:
+        keep_slot(finder, 0, false); /* the state, or what `rng` draws between */
+        if (op->code != IR_RNG_BIT_GENERATOR)
+            keep_space(finder, false);
+        return;
+    case IR_FAMILY_ELEMENTWISE:
+    case IR_FAMILY_IOTA:
+    case IR_FAMILY_BROADCAST:
+    case IR_FAMILY_TRANSPOSE:
+    case IR_FAMILY_RESHAPE:
+    case IR_FAMILY_DOT:
+    case IR_FAMILY_BATCH_NORM:
+    case IR_FAMILY_LINALG:
+    case IR_FAMILY_BITCAST:
+    case IR_FAMILY_CONTROL:
+    case IR_FAMILY_BARRIER:
+    case IR_FAMILY_COLLECTIVE:
+    case IR_FAMILY_SHARDY:
+    case IR_FAMILY_STRUCTURE:
+    case IR_FAMILY_UNKNOWN:
+    case IR_FAMILIES: keep_space(finder, false); return;
+    }
+}
+
+static void find_all(struct finder *finder)
+{
+    const struct nda *n = finder->n;
+    for (uint32_t space = 0; space < n->space_count; space++) {
+        finder->space = &n->spaces[space];
+        join_factors(finder);
+        if (finder->space->kind == NDA_SPACE_OP)
+            find_family(finder);
+        else
+            keep_space(finder, false);
+        if (finder->space->kind == NDA_SPACE_LOOP_END)
+            join_values(
+                finder,
+                n->slots[n->spaces[n->op_space[finder->space->op] + finder->space->index].slots].value,
+                n->slots[finder->space->slots].value);
+    }
+    for (uint32_t i = 0; i < n->argument_count; i++)
+        if (n->arguments[i].tied_result != NDA_NONE)
+            join_values(finder, n->arguments[i].value,
+                        n->slots[n->spaces[n->result_spaces[n->arguments[i].tied_result]].slots].value);
+    for (uint32_t value = 0; value < n->program->value_count; value++)
+        for (uint32_t at = n->value_atoms[value]; at < n->value_atoms[value + 1]; at++)
+            finder->whole[at] |= n->value_def_slot[value] == NDA_NONE; /* within ops that are one to us */
+}
+
+/* ---- classes and groups out of the atoms ---- */
+static void number_classes(struct finder *finder, uint32_t atoms, const int64_t *shards,
+                           struct nda_shrink *out)
+{
+    out->class_of = mem_alloc(sizeof *out->class_of * ((size_t)atoms + 1));
+    out->classes = mem_zalloc((size_t)atoms + 1, sizeof *out->classes);
+    for (uint32_t at = 0; at < atoms; at++) {
+        uint32_t root = set_find(finder->parent, at);
+        if (root == at) {
+            out->classes[out->class_count] =
+                (struct nda_shrink_class){.size = finder->n->atoms[at].size, .shards = 1, .atom = at};
+            out->class_of[at] = out->class_count++;
+        }
+        out->class_of[at] = out->class_of[root];
+        struct nda_shrink_class *class = &out->classes[out->class_of[at]];
+        class->shards = class->shards / common_divisor(class->shards, shards[at]) * shards[at];
+        set_join(finder->group, root, at);
+    }
+}
+
+static void number_groups(struct finder *finder, uint32_t atoms, struct nda_shrink *out)
+{
+    out->divides = mem_zalloc((size_t)out->class_count + 1, sizeof *out->divides);
+    for (uint32_t i = 0; i < out->class_count; i++) {
+        struct nda_shrink_class *class = &out->classes[i];
+        class->group = out->class_of[set_find(finder->group, class->atom)];
+        out->divides[class->group] = common_divisor(
+            out->divides[class->group], class->size % class->shards ? 1 : class->size / class->shards);
+    }
+    for (uint32_t at = 0; at < atoms; at++) {
+        int64_t *divides = &out->divides[out->classes[out->class_of[at]].group];
+        *divides = finder->whole[at] ? 1 : common_divisor(*divides, finder->divides[at]);
+    }
+}
+
+void nda_shrink_create(const struct nda *n, const int64_t *shards, struct nda_shrink *out)
+{
+    uint32_t atoms = n->value_atoms[n->program->value_count];
+    struct finder finder = {.n = n,
+                            .parent = set_create(atoms),
+                            .group = set_create(atoms),
+                            .whole = mem_zalloc((size_t)atoms + 1, 1),
+                            .divides = mem_zalloc((size_t)atoms + 1, sizeof *finder.divides)};
+    *out = (struct nda_shrink){.nda = n};
+    find_all(&finder);
+    number_classes(&finder, atoms, shards, out);
+    number_groups(&finder, atoms, out);
+    free(finder.parent);
+    free(finder.group);
+    free(finder.whole);
+    free(finder.divides);
+    VEC_FREE(&finder.dims);
+}
+
+void nda_shrink_release(struct nda_shrink *shrink)
+{
+    free(shrink->class_of);
+    free(shrink->classes);
+    free(shrink->divides);
+    *shrink = (struct nda_shrink){0};
+}
+
+/* Divisors of a group, judged by its classes: `fewest` elements of any class on a device, and whether none
+ * has more than cap. */
+struct trial {
+    bool possible, small;
+};
+
+static struct trial try_divisor(const struct nda_shrink *shrink, const uint32_t *members, uint32_t count,
+                                int64_t divisor, int64_t cap)
+{
+    struct trial trial = {true, true};
+    for (uint32_t i = 0; i < count; i++) {
+        const struct nda_shrink_class *class = &shrink->classes[members[i]];
+        int64_t local = class->size / divisor / class->shards;
+        trial.possible = trial.possible && (divisor == 1 || local >= 2);
+        trial.small = trial.small && local <= cap;
+    }
+    return trial;
+}
+
+static int64_t choose_divisor(const struct nda_shrink *shrink, const uint32_t *members, uint32_t count,
+                              int64_t divides, int64_t cap)
+{
+    int64_t best = 1;
+    for (int64_t divisor = 1; divisor <= divides && divisor <= MAX_DIVISOR; divisor++) {
+        if (divides % divisor)
+            continue;
+        struct trial trial = try_divisor(shrink, members, count, divisor, cap);
+        if (!trial.possible)
+            break;
+        best = divisor;
+        if (trial.small)
+            break;
+    }
+    return best;
+}
+
+void nda_shrink_sizes(const struct nda_shrink *shrink, int64_t cap, int64_t *sizes)
+{
+    uint32_t count = shrink->class_count, *first = mem_zalloc((size_t)count + 2, sizeof *first),
+             *members = mem_alloc(sizeof *members * ((size_t)count + 1));
+    for (uint32_t i = 0; i < count; i++)
+        first[shrink->classes[i].group + 1]++;
+    for (uint32_t i = 0; i < count; i++)
+        first[i + 1] += first[i];
+    for (uint32_t i = 0; i < count; i++)
+        members[first[shrink->classes[i].group]++] = i;
+    for (uint32_t group = 0, begin = 0; group < count; begin = first[group++]) {
+        int64_t divisor =
+            choose_divisor(shrink, members + begin, first[group] - begin, shrink->divides[group], cap);
+        for (uint32_t i = begin; i < first[group]; i++)
+            sizes[members[i]] = shrink->classes[members[i]].size / divisor;
+    }
+    free(first);
+    free(members);
+}

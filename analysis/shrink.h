@@ -1,0 +1,43 @@
+/* Which dimensions of a program can be made smaller, and which of them only together.
+ *
+ *   class   atoms that are one dimension: factors tie them, so do values, loops and donation. All of a class
+ *           have one size and shrink to one size.
+ *   group   classes whose sizes one op adds or compares (the parts of a concatenate, a slice and what it is
+ *           cut from): they are divided by one number, so that sums and offsets stay what they were.
+ *
+ * A group's divisor divides the sizes of all of its classes and all offsets (starts of slices, pads), keeps
+ * every size at 2 or more, and leaves each atom divisible by the devices it is split over. What an attribute
+ * fixes (windows, FFT lengths, k of top_k, custom calls, reshapes that tie nothing) stays whole.
+ *
+ * Pure; the result depends on program and shards alone. */
+#ifndef TOAST_ANALYSIS_SHRINK_H
+#define TOAST_ANALYSIS_SHRINK_H
+
+#include "analysis/nda.h"
+
+struct nda_shrink_class {
+    int64_t size;
+    int64_t shards; /* devices that split it: the least common multiple over its uses */
+    uint32_t group; /* index of a class */
+    uint32_t atom;  /* its first atom, of nda->atoms */
+};
+struct nda_shrink {
+    const struct nda *nda; /* borrowed */
+    uint32_t *class_of;    /* [atom of nda->atoms]; owned */
+    struct nda_shrink_class *classes;
+    uint32_t class_count;
+    int64_t *divides; /* [group]: its divisor divides this; owned */
+};
+
+/* shards: for each atom of nda->atoms the devices that split it, 1 or more. Owned (nda_shrink_release). */
+void nda_shrink_create(const struct nda *n, const int64_t *shards, struct nda_shrink *out);
+void nda_shrink_release(struct nda_shrink *shrink);
+/* sizes[class], caller's room: each divided as little as leaves at most `cap` elements on a device (2 or
+ * more), or as much as can be where that cannot be */
+void nda_shrink_sizes(const struct nda_shrink *shrink, int64_t cap, int64_t *sizes);
+
+/* The constant that a loop's condition compares its counter with, where that alone ends the loop: an op;
+ * NDA_NONE: none. *stride: what the counter grows by. */
+uint32_t nda_trip_bound(const struct nda *n, uint32_t loop, int64_t *stride);
+
+#endif

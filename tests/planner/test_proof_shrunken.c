@@ -1,0 +1,265 @@
+/* timeout: 240 */
+/* Proofs of modules of the paper's size, at smaller sizes: equal for plans as they are, different for each
+ * planted error of the lowering, not run with its reason where a dimension cannot be cut. */
+#include "support.h"
+
+#include "planner/proof.h"
+#include "planner/shrunken.h"
+#include "subject.h"
+
+#include <string.h>
+
+struct proved {
+    struct subject subject;
+    struct plan plan;
+    struct spmd_local local;
+    struct planner_proof proof;
+};
+
+static void open_plan(struct proved *proved, const char *mesh, const char *baseline)
+{
+    struct error e = {0};
+    struct plan_baseline found;
+    ASSERT_OK(subject_mesh(&proved->subject, mesh, &e), &e);
+    ASSERT_OK(plan_baseline_find(proved->subject.context, baseline, &found, &e), &e);
+    plan_init(&proved->plan, proved->subject.nda, &proved->subject.mesh);
+    plan_replay(proved->subject.context, found.decisions, &found.count, &proved->plan);
+    struct spmd_options walk = spmd_default_options(&proved->subject.mesh);
+    ASSERT_OK(spmd_walk(proved->subject.context, &proved->plan, &walk, &proved->local, &e), &e);
+}
+
+static void open_model(struct proved *proved, const char *name, const char *mesh, const char *baseline)
+{
+    struct error e = {0};
+    char *path = mem_printf(SUPPORT_MODELS "%s", name);
+    memset(proved, 0, sizeof *proved);
+    ASSERT_OK(subject_file(&proved->subject, path, &e), &e);
+    free(path);
+    open_plan(proved, mesh, baseline);
+}
+
+static void prove(struct proved *proved)
+{
+    struct error e = {0};
+    ASSERT_OK(planner_proof_any_size(&proved->subject.program, proved->subject.context, &proved->plan,
+                                     &proved->local, 1, NULL, &proved->proof, &e),
+              &e);
+}
+
+static void close_plan(struct proved *proved)
+{
+    spmd_local_release(&proved->local);
+    plan_release(&proved->plan);
+    subject_close(&proved->subject);
+}
+
+/* ---- plans as they are ---- */
+static void check_equal(const char *name, const char *baseline)
+{
+    struct proved proved;
+    open_model(&proved, name, "data=4,model=2", baseline);
+    prove(&proved);
+    if (proved.proof.status != VERIFY_PROOF_EQUAL)
+        fail_msg("%s: %s: %s", name, verify_status_text(proved.proof.status), proved.proof.reason);
+    assert_true(proved.proof.shrunken.factor_count > 2);
+    assert_true(proved.proof.shrunken.same);
+    assert_true(proved.proof.shrunken.collectives > 0);
+    assert_true(proved.proof.shrunken.operations < proved.proof.operations);
+    for (uint32_t i = 0; i < proved.proof.shrunken.factor_count; i++) {
+        const struct planner_proof_factor *factor = &proved.proof.shrunken.factors[i];
+        assert_true(factor->to < factor->from && factor->from % factor->to == 0);
+    }
+    close_plan(&proved);
+}
+
+static void paper_sizes(void **state)
+{
+    check_equal("gns.mlir.gz", "fsdp:data+megatron:model");
+    check_equal("t2b_scan.mlir.gz", "fsdp:data+megatron:model");
+    check_equal("gpt_torch.mlir.gz", "fsdp:data+megatron:model");
+    check_equal("t2b.mlir.gz", "batch:data");
+}
+
+/* ---- planted errors ---- */
+/* what is planted into a step; false: it does not apply to this one */
+static bool plant(struct spmd_step *step, uint32_t kind)
+{
+    switch (kind) {
+    case 0: /* a sum becomes a maximum */
+        if (!spmd_step_is_collective(step) || step->reducer != NDA_REDUCE_ADD)
+            return false;
+        step->reducer = NDA_REDUCE_MAX;
+        return true;
+    case 1: /* over the other axis, which is as long */
+        if (step->kind != SPMD_ALL_REDUCE || step->axis_count != 1)
+            return false;
+        step->axes[0] ^= 1;
+        return true;
+    default: /* a block of the other axis' number */
+        if (step->kind != SPMD_REDUCE_SCATTER || step->axis_count != 1)
+            return false;
+        step->axes[0] ^= 1;
+        return true;
+    }
+}
+
+/* Every `every`-th step that the error applies to, one at a time; those whose lowering is refused are found
+ * too, by an error. */
+static uint32_t check_planted(struct proved *proved, uint32_t kind, uint32_t every)
+{
+    uint32_t seen = 0, planted = 0;
+    for (uint32_t i = 0; i < proved->local.step_count; i++) {
+        struct spmd_step before = proved->local.steps[i];
+        struct error e = {0};
+        if (!plant(&proved->local.steps[i], kind))
+            continue;
+        if (seen++ % every == 0) {
+            enum error_code code =
+                planner_proof_any_size(&proved->subject.program, proved->subject.context, &proved->plan,
+                                       &proved->local, 1, NULL, &proved->proof, &e);
+            planted++;
+            if (code == ERROR_OK && proved->proof.status == VERIFY_PROOF_EQUAL)
+                fail_msg("error %u planted into step %u (%s, line %u) is not found", kind, i,
+                         spmd_step_kind_name(before.kind), proved->subject.program.ops[before.op].line);
+        }
+        proved->local.steps[i] = before;
+    }
+    return planted;
+}
+
+static void planted_errors(void **state)
+{
+    struct proved proved;
+    open_model(&proved, "t2b_scan.mlir.gz", "data=2,model=2", "fsdp:data+megatron:model");
+    prove(&proved);
+    assert_int_equal(proved.proof.status, VERIFY_PROOF_EQUAL);
+    assert_true(check_planted(&proved, 0, 5) >= 4);
+    assert_true(check_planted(&proved, 1, 3) >= 2);
+    assert_true(check_planted(&proved, 2, 3) >= 2);
+    close_plan(&proved);
+}
+
+/* ---- sizes and attributes ---- */
+static void open_text(struct proved *proved, const char *text, const char *mesh, const char *baseline)
+{
+    struct error e = {0};
+    memset(proved, 0, sizeof *proved);
+    ASSERT_OK(subject_text(&proved->subject, text, strlen(text), &e), &e);
+    open_plan(proved, mesh, baseline);
+}
+
+static int64_t argument_size(const struct ir_program *program, uint32_t i, uint32_t dim)
+{
+    uint32_t block = ir_region_block(program, ir_function(program, "main"), 0);
+    return ir_type_dims(program, ir_value_type(program, program->blocks[block].args + i))[dim];
+}
+
+/* parts and offsets keep their ratio; what only shares a tensor with them shrinks by itself */
+static void parts_keep_their_ratio(void **state)
+{
+    static const char text[] =
+        "func.func public @main(%x: tensor<4096x6144xbf16>, %y: tensor<4096x2048xbf16>) ->"
+        " tensor<4096x8192xbf16> {\n"
+        "  %0 = stablehlo.concatenate %x, %y, dim = 1 : (tensor<4096x6144xbf16>, tensor<4096x2048xbf16>)"
+        " -> tensor<4096x8192xbf16>\n"
+        "  %1 = stablehlo.slice %0 [0:4096, 512:7680] : (tensor<4096x8192xbf16>) -> tensor<4096x7168xbf16>\n"
+        "  %c = stablehlo.constant dense<1.5> : tensor<bf16>\n"
+        "  %2 = stablehlo.pad %1, %c, low = [0, 512], high = [0, 512], interior = [0, 0] :"
+        " (tensor<4096x7168xbf16>, tensor<bf16>) -> tensor<4096x8192xbf16>\n"
+        "  return %2 : tensor<4096x8192xbf16>\n}\n";
+    struct proved proved;
+    struct nda_shrink shrink;
+    struct planner_shrunken smaller;
+    struct error e = {0};
+    open_text(&proved, text, "data=4", "replicated");
+    int64_t *shards = planner_shrink_shards(&proved.local);
+    nda_shrink_create(proved.subject.nda, shards, &shrink);
+    int64_t *sizes = mem_zalloc((size_t)shrink.class_count + 1, sizeof *sizes);
+    nda_shrink_sizes(&shrink, 2, sizes);
+    ASSERT_OK(
+        planner_shrunken_create(&shrink, sizes, true, proved.subject.context, &proved.local, &smaller, &e),
+        &e);
+    assert_int_equal(argument_size(&smaller.program, 0, 0), 2);
+    assert_int_equal(argument_size(&smaller.program, 0, 1), 12); /* 6144 / 512: its start is 512 */
+    assert_int_equal(argument_size(&smaller.program, 1, 1), 4);
+    for (uint32_t op = 0; op < smaller.program.op_count; op++) {
+        struct ir_dims low, high;
+        if (smaller.program.ops[op].code == IR_SLICE) {
+            assert_int_equal(ir_dims(&smaller.program, op, "start_indices", &low), 0);
+            assert_int_equal(ir_dims(&smaller.program, op, "limit_indices", &high), 0);
+            assert_int_equal(low.at[1], 1);
+            assert_int_equal(high.at[1], 15);
+        }
+        if (smaller.program.ops[op].code == IR_CONSTANT)
+            assert_int_equal(ir_value_type(&smaller.program, ir_result(&smaller.program, op, 0))->element,
+                             IR_F32);
+    }
+    planner_shrunken_release(&smaller);
+    nda_shrink_release(&shrink);
+    free(sizes);
+    free(shards);
+    close_plan(&proved);
+}
+
+/* images and what convolutions, their gradients and pooling make of them shrink alike */
+static void windows_shrink_with_their_results(void **state)
+{
+    static const char text[] =
+        "func.func public @main(%x: tensor<256x512x512x64xf32>, %w: tensor<3x3x64x128xf32>) ->"
+        " (tensor<256x128x128x128xf32>, tensor<3x3x64x128xf32>) {\n"
+        "  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],"
+        " window = {stride = [2, 2], pad = [[0, 1], [0, 1]]} {batch_group_count = 1 : i64,"
+        " feature_group_count = 1 : i64} : (tensor<256x512x512x64xf32>, tensor<3x3x64x128xf32>)"
+        " -> tensor<256x256x256x128xf32>\n"
+        "  %c = stablehlo.constant dense<0xFF800000> : tensor<f32>\n"
+        "  %1 = \"stablehlo.reduce_window\"(%0, %c) <{window_dimensions = array<i64: 1, 2, 2, 1>,"
+        " window_strides = array<i64: 1, 2, 2, 1>}> ({\n"
+        "  ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
+        "    %m = stablehlo.maximum %a, %b : tensor<f32>\n"
+        "    stablehlo.return %m : tensor<f32>\n"
+        "  }) : (tensor<256x256x256x128xf32>, tensor<f32>) -> tensor<256x128x128x128xf32>\n"
+        "  %2 = stablehlo.convolution(%x, %0) dim_numbers = [f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f],"
+        " window = {pad = [[0, 1], [0, 1]], rhs_dilate = [2, 2]} {batch_group_count = 1 : i64,"
+        " feature_group_count = 1 : i64} : (tensor<256x512x512x64xf32>, tensor<256x256x256x128xf32>)"
+        " -> tensor<3x3x64x128xf32>\n"
+        "  return %1, %2 : tensor<256x128x128x128xf32>, tensor<3x3x64x128xf32>\n}\n";
+    struct proved proved;
+    open_text(&proved, text, "data=4", "batch:data");
+    prove(&proved);
+    if (proved.proof.status != VERIFY_PROOF_EQUAL)
+        fail_msg("%s: %s", verify_status_text(proved.proof.status), proved.proof.reason);
+    assert_true(proved.proof.shrunken.same);
+    close_plan(&proved);
+}
+
+/* the length of a Fourier transform stands in its attribute */
+static void what_cannot_be_cut_is_named(void **state)
+{
+    static const char text[] =
+        "func.func public @main(%x: tensor<64x1048576xcomplex<f32>>, %y: tensor<64x1048576xcomplex<f32>>) ->"
+        " tensor<64x64xcomplex<f32>> {\n"
+        "  %0 = stablehlo.fft %x, type = FFT, length = [1048576] : (tensor<64x1048576xcomplex<f32>>)"
+        " -> tensor<64x1048576xcomplex<f32>>\n"
+        "  %1 = stablehlo.dot_general %0, %y, contracting_dims = [1] x [1] :"
+        " (tensor<64x1048576xcomplex<f32>>, tensor<64x1048576xcomplex<f32>>) -> tensor<64x64xcomplex<f32>>\n"
+        "  %2 = stablehlo.dot_general %0, %y, contracting_dims = [1] x [1] :"
+        " (tensor<64x1048576xcomplex<f32>>, tensor<64x1048576xcomplex<f32>>) -> tensor<64x64xcomplex<f32>>\n"
+        "  %3 = stablehlo.add %1, %2 : tensor<64x64xcomplex<f32>>\n"
+        "  return %3 : tensor<64x64xcomplex<f32>>\n}\n";
+    struct proved proved;
+    open_text(&proved, text, "data=4", "replicated");
+    prove(&proved);
+    assert_int_equal(proved.proof.status, VERIFY_PROOF_NOT_RUN);
+    assert_string_equal(proved.proof.reason,
+                        "too_large: the dimension of 1048576 elements (dim1048576) cannot be made smaller");
+    close_plan(&proved);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(paper_sizes), cmocka_unit_test(planted_errors),
+                                       cmocka_unit_test(parts_keep_their_ratio),
+                                       cmocka_unit_test(windows_shrink_with_their_results),
+                                       cmocka_unit_test(what_cannot_be_cut_is_named)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
