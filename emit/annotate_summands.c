@@ -8,13 +8,14 @@
  *       \            /            here:      add: tensor<n x ..>                            nothing moves
  *            add                              | reduce over n                               one all_reduce
  *
- * A maker is an op that leaves the partial: each dim that it sums over and that the axis shards is cut in two,
- * (n, size / n), and n is a batching dim (dot_general, scatter) or kept (reduce). What passes the partial on
+ * A maker is an op that leaves the partial: each dim that it sums over and that the axis shards is cut into
+ * (n, size / n), where n is a batching dim (dot_general, scatter) or kept (reduce). What passes the partial on
  * is carried out with the leading dims before its own. Several axes are one leading dim where every maker has
- * them on one dim in one order, else one each in the mesh's order. In the module's ordinary meaning this is a reshape and a sum in another order.
+ * them on one dim in one order, else one each in the mesh's order. In the module's ordinary meaning this is a
+ * reshape and a sum in another order.
  *
- * Groups are joined over the steps' operands. One is written so only when two makers or more are in it and
- * every member is an op of the table below, in ranges of its dims, and every use is a member or the reduction.
+ * Groups are joined over the steps' operands. One is written so only when two makers or more are in it, every
+ * member is an op of the two tables below, in ranges of its dims, and every use is a member or the reduction.
  * Others stay as annotate.c writes them. */
 #include "emit/annotate_summands.h"
 
@@ -26,7 +27,7 @@ struct summands {
     uint32_t *parent; /* spmd value -> another of its group, itself at the root; IR_NONE: no partial sum */
     uint8_t *refused; /* of a root: some member cannot be written */
     uint32_t *makers; /* of a root: how many */
-    /* of a root: the axes as they shard the one dim that each maker sums over; count 0: not one, or not alike */
+    /* of a root: the axes as they shard the one dim that each maker sums over; count 0: several, or others */
     struct emit_axes *order;
     uint32_t *written; /* spmd value -> builder value with the leading dims; IR_NONE */
 };

@@ -369,7 +369,7 @@ static void expect_in(const char *text, const char *what)
         fail_msg("not in the module: %s\n%s", what, text);
 }
 
-/* dot and scatter keep a dim of summands over the batch's axes; transpose and add carry it; one sum follows */
+/* dot and scatter keep a dim of summands over the batch; transpose and add carry it; one sum follows */
 static void test_sums_meet(void **state)
 {
     static const char program[] =
