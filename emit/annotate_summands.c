@@ -9,10 +9,10 @@
  *            add                              | reduce over n                               one all_reduce
  *
  * A maker is an op that leaves the partial: each dim that it sums over and that the axis shards is cut into
- * (n, size / n), where n is a batching dim (dot_general, scatter) or kept (reduce). What passes the partial on
- * is carried out with the leading dims before its own. Several axes are one leading dim where every maker has
- * them on one dim in one order, else one each in the mesh's order. In the module's ordinary meaning this is a
- * reshape and a sum in another order.
+ * (n, size / n), where n is a batching dim (dot_general, scatter) or kept (reduce). What passes the partial
+ * on is carried out with the leading dims before its own. Several axes are one leading dim where every maker
+ * has them on one dim in one order, else one each in the mesh's order. In the module's ordinary meaning this
+ * is a reshape and a sum in another order.
  *
  * Groups are joined over the steps' operands. One is written so only when two makers or more are in it, every
  * member is an op of the two tables below, in ranges of its dims, and every use is a member or the reduction.
