@@ -81,8 +81,35 @@ static uint32_t apply_regather(const struct plan_context *context, struct plan *
     return changed;
 }
 
+/* does the axis shard optimizer state in this group? */
+static bool shards_state(const struct plan_context *context, const struct plan *plan,
+                         struct plan_decision decision)
+{
+    const struct nda *n = context->n;
+    for (uint32_t i = 0; i < plan->argument_count; i++) {
+        const struct nda_argument *argument = &n->arguments[i];
+        uint8_t factor = plan_space(plan, argument->space)[decision.axis].factor;
+        if (argument->role == NDA_ROLE_OPTIMIZER && factor != NDA_NO_FACTOR &&
+            n->colors[n->factors[n->spaces[argument->space].factors + factor].color].group == decision.group)
+            return true;
+    }
+    return false;
+}
+
+static uint32_t apply_whole(const struct plan_context *context, struct plan *plan,
+                            struct plan_decision decision)
+{
+    if ((plan->whole[decision.group] >> decision.axis & 1) || !shards_state(context, plan, decision))
+        return 0;
+    plan->whole[decision.group] |= (uint8_t)(1u << decision.axis);
+    plan->hash = hash128_xor(plan->hash, context_whole_word(decision.group, decision.axis));
+    return 1;
+}
+
 uint32_t plan_apply(const struct plan_context *context, struct plan *plan, struct plan_decision decision)
 {
+    if (decision.scope == PLAN_SCOPE_WHOLE)
+        return apply_whole(context, plan, decision);
     if (decision.scope == PLAN_SCOPE_REGATHER)
         return apply_regather(context, plan, decision);
     return apply(context, plan, decision, NDA_NONE);

@@ -2,8 +2,10 @@
  * (docs/design/planner.md).
  *
  * replicated | batch | fsdp = batch and all parameters stored sharded | fsdp-large = the same without small
- * parameters, as a persistence threshold has it | zero1 = batch and the optimizer's state stored sharded |
- * megatron = feed-forward, heads and vocabulary dims | one of these groups by its label (ffn, heads) |
+ * parameters, as a persistence threshold has it | zero1, zero2 = batch and the optimizer's state stored
+ * sharded, with gradients all_reduced and whole until the update, or reduce_scattered where they are made |
+ * zero3 is another name of fsdp | megatron = feed-forward, heads and vocabulary dims | one of these groups by
+ * its label (ffn, heads) |
  * sequence | edge | expert, and two of them on one axis: megatron+sequence, edge+batch, ffn+batch ..
  * sequence[01] takes the other side of the second class of conflicts of a sequence; regather lets go between
  * distant uses what is gathered over an axis. Whatever the axes, decisions come in the order batch, model
@@ -16,9 +18,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum strategy { REPLICATED, BATCH, FSDP, FSDP_LARGE, ZERO1, MEGATRON, SEQUENCE, EDGE, EXPERT, STRATEGIES };
+enum strategy {
+    REPLICATED,
+    BATCH,
+    FSDP,
+    FSDP_LARGE,
+    ZERO1,
+    ZERO2,
+    MEGATRON,
+    SEQUENCE,
+    EDGE,
+    EXPERT,
+    STRATEGIES
+};
 enum {
-    MOST_BASELINES = 160, /* different plans; each is priced once, about 2 ms for t2b */
+    MOST_BASELINES = 176, /* different plans; each is priced once, about 2 ms for t2b */
+    MOST_LAID_OUT = 160,  /* of them of the layouts that race in all combinations */
     USUAL = 128,          /* of them in the usual layouts */
     MOST_TRIES = 4096,    /* combinations built, most of which give a plan that is there already */
     MOST_DECISIONS = PLAN_BASELINE_LIST, /* of one plan */
@@ -29,8 +44,8 @@ enum {
 
 enum { MODEL_ROLES = NDA_COLOR_MODEL | NDA_COLOR_VOCABULARY };
 
-static const char *const strategy_names[] = {"replicated", "batch",    "fsdp", "fsdp-large", "zero1",
-                                             "megatron",   "sequence", "edge", "expert"};
+static const char *const strategy_names[] = {"replicated", "batch",    "fsdp",     "fsdp-large", "zero1",
+                                             "zero2",      "megatron", "sequence", "edge",       "expert"};
 
 /* what one axis does: a strategy, or two */
 struct layout {
@@ -38,18 +53,36 @@ struct layout {
     bool other;            /* the other side of all conflicts of a sequence */
 };
 /* the first of these race in all combinations, the others where the cheapest of those are climbed from */
-static const struct layout layouts[] = {
-    {REPLICATED, 0, 0},     {BATCH, 0, 0},           {FSDP, 0, 0},
-    {ZERO1, 0, 0},          {MEGATRON, 0, 0},        {SEQUENCE, 0, 0},
-    {SEQUENCE, 0, 1},       {MEGATRON, SEQUENCE, 0}, {MEGATRON, SEQUENCE, 1},
-    {EDGE, 0, 0},           {EXPERT, 0, 0},          {FSDP_LARGE, 0, 0},
-    {BATCH, MEGATRON, 0},   {BATCH, SEQUENCE, 0},    {BATCH, EDGE, 0},
-    {BATCH, EXPERT, 0},     {FSDP, SEQUENCE, 0},     {FSDP_LARGE, SEQUENCE, 0},
-    {EDGE, BATCH, 0},       {EDGE, FSDP, 0},         {EDGE, FSDP_LARGE, 0},
-    {EXPERT, BATCH, 0},     {EXPERT, FSDP, 0},       {MEGATRON, BATCH, 0},
-    {SEQUENCE, BATCH, 0},   {SEQUENCE, FSDP, 0},     {SEQUENCE, FSDP_LARGE, 0},
-    {SEQUENCE, MEGATRON, 0}};
-enum { RACED = 11, LAYOUTS = sizeof layouts / sizeof *layouts };
+static const struct layout layouts[] = {{REPLICATED, 0, 0},
+                                        {BATCH, 0, 0},
+                                        {FSDP, 0, 0},
+                                        {ZERO2, 0, 0},
+                                        {MEGATRON, 0, 0},
+                                        {SEQUENCE, 0, 0},
+                                        {SEQUENCE, 0, 1},
+                                        {MEGATRON, SEQUENCE, 0},
+                                        {MEGATRON, SEQUENCE, 1},
+                                        {EDGE, 0, 0},
+                                        {EXPERT, 0, 0},
+                                        {FSDP_LARGE, 0, 0},
+                                        {BATCH, MEGATRON, 0},
+                                        {BATCH, SEQUENCE, 0},
+                                        {BATCH, EDGE, 0},
+                                        {BATCH, EXPERT, 0},
+                                        {FSDP, SEQUENCE, 0},
+                                        {FSDP_LARGE, SEQUENCE, 0},
+                                        {EDGE, BATCH, 0},
+                                        {EDGE, FSDP, 0},
+                                        {EDGE, FSDP_LARGE, 0},
+                                        {EXPERT, BATCH, 0},
+                                        {EXPERT, FSDP, 0},
+                                        {MEGATRON, BATCH, 0},
+                                        {SEQUENCE, BATCH, 0},
+                                        {SEQUENCE, FSDP, 0},
+                                        {SEQUENCE, FSDP_LARGE, 0},
+                                        {SEQUENCE, MEGATRON, 0},
+                                        {ZERO1, 0, 0}};
+enum { RACED = 11, LAYOUTS = sizeof layouts / sizeof *layouts, ZERO1_LAYOUT = LAYOUTS - 1 };
 
 struct builder {
     const struct plan_context *context;
@@ -144,13 +177,15 @@ static int64_t bytes_of_role(const struct nda *n, enum nda_role role)
     return bytes;
 }
 
+enum storage { STORE_ALL, STORE_LARGE, STORE_WHOLE_GRADIENTS };
+
 /* Stores every argument of a role sharded: the group on most unsharded bytes first, until no group helps, or,
- * with `large`, helps much. */
+ * of what is large alone, helps much. With whole gradients each group is followed by its decision `whole`. */
 static void store_sharded(struct builder *builder, enum nda_role role, uint32_t axis, enum plan_scope scope,
-                          bool large)
+                          enum storage storage)
 {
     const struct nda *n = builder->context->n;
-    int64_t least = large ? bytes_of_role(n, role) / PERSISTENT : 0;
+    int64_t least = storage == STORE_LARGE ? bytes_of_role(n, role) / PERSISTENT : 0;
     int64_t *bytes = mem_alloc(sizeof *bytes * ((size_t)n->group_count + 1));
     uint8_t *done = mem_zalloc((size_t)n->group_count + 1, 1);
     for (;;) {
@@ -164,6 +199,8 @@ static void store_sharded(struct builder *builder, enum nda_role role, uint32_t 
             break;
         done[best] = 1;
         decide(builder, best, axis, scope);
+        if (storage == STORE_WHOLE_GRADIENTS)
+            decide(builder, best, axis, PLAN_SCOPE_WHOLE);
     }
     free(bytes);
     free(done);
@@ -236,18 +273,31 @@ static void decide_strategy(struct builder *builder, uint8_t strategy, uint32_t 
         decide_role(builder, roles[strategy], axis);
 }
 
+static bool is_fsdp(const struct builder *builder, uint32_t axis)
+{
+    return has(builder, axis, FSDP) || has(builder, axis, FSDP_LARGE);
+}
+
+static bool is_zero(const struct builder *builder, uint32_t axis)
+{
+    return has(builder, axis, ZERO1) || has(builder, axis, ZERO2);
+}
+
 /* parameters, then the optimizer's state */
 static void decide_storage(struct builder *builder)
 {
     uint32_t axes = builder->context->mesh.axis_count;
     for (uint32_t axis = 0; axis < axes; axis++)
-        if (has(builder, axis, FSDP) || has(builder, axis, FSDP_LARGE))
-            store_sharded(builder, NDA_ROLE_PARAMETER, axis, PLAN_SCOPE_ALL, has(builder, axis, FSDP_LARGE));
+        if (is_fsdp(builder, axis))
+            store_sharded(builder, NDA_ROLE_PARAMETER, axis, PLAN_SCOPE_ALL,
+                          has(builder, axis, FSDP_LARGE) ? STORE_LARGE : STORE_ALL);
     for (uint32_t axis = 0; axis < axes; axis++) {
-        if (has(builder, axis, FSDP) || has(builder, axis, FSDP_LARGE))
-            store_sharded(builder, NDA_ROLE_OPTIMIZER, axis, PLAN_SCOPE_ALL, has(builder, axis, FSDP_LARGE));
-        if (has(builder, axis, ZERO1))
-            store_sharded(builder, NDA_ROLE_OPTIMIZER, axis, PLAN_SCOPE_UPDATE, false);
+        if (is_fsdp(builder, axis))
+            store_sharded(builder, NDA_ROLE_OPTIMIZER, axis, PLAN_SCOPE_ALL,
+                          has(builder, axis, FSDP_LARGE) ? STORE_LARGE : STORE_ALL);
+        if (is_zero(builder, axis))
+            store_sharded(builder, NDA_ROLE_OPTIMIZER, axis, PLAN_SCOPE_UPDATE,
+                          has(builder, axis, ZERO1) ? STORE_WHOLE_GRADIENTS : STORE_ALL);
     }
 }
 
@@ -260,8 +310,7 @@ static void build(struct builder *builder)
     for (uint32_t axis = 0; axis < axes; axis++)
         decide_strategy(builder, early(builder->layouts[axis]), axis);
     for (uint32_t axis = 0; axis < axes; axis++)
-        if (has(builder, axis, BATCH) || has(builder, axis, FSDP) || has(builder, axis, FSDP_LARGE) ||
-            has(builder, axis, ZERO1))
+        if (has(builder, axis, BATCH) || is_fsdp(builder, axis) || is_zero(builder, axis))
             decide_role(builder, NDA_COLOR_BATCH, axis);
     for (uint32_t axis = 0; axis < axes; axis++)
         for (uint8_t strategy = REPLICATED + 1; strategy < STRATEGIES + builder->group_count; strategy++)
@@ -330,7 +379,7 @@ static void builder_init(struct builder *builder, const struct plan_context *con
     builder->works[REPLICATED] = true;
     builder->works[BATCH] = roles & NDA_COLOR_BATCH;
     builder->works[FSDP] = builder->works[FSDP_LARGE] = builder->works[BATCH] && parameters;
-    builder->works[ZERO1] = builder->works[BATCH] && optimizer;
+    builder->works[ZERO1] = builder->works[ZERO2] = builder->works[BATCH] && optimizer;
     builder->works[MEGATRON] = roles & MODEL_ROLES;
     builder->works[SEQUENCE] = roles & NDA_COLOR_SEQUENCE;
     builder->works[EDGE] = roles & NDA_COLOR_EDGE;
@@ -444,12 +493,27 @@ static void enter_sets(struct race *race, uint32_t size)
     }
 }
 
+/* ZeRO-1 on the outer axes, the inner ones unused, for the batch alone, or for the model as Megatron's
+ * distributed optimizer has it: its neighbours are the variants of these. */
+static void enter_zero1(struct race *race)
+{
+    static const uint8_t inner[] = {0, 1, 4}; /* of layouts: unused, batch, megatron */
+    for (uint32_t outer = race->axis_count; works(&race->builder, ZERO1_LAYOUT) && outer > 0; outer--)
+        for (uint32_t i = 0; i < (outer < race->axis_count ? sizeof inner : 1); i++) {
+            if (!works(&race->builder, inner[i]))
+                continue;
+            for (uint32_t axis = 0; axis < race->axis_count; axis++)
+                race->of_axis[axis] = axis < outer ? ZERO1_LAYOUT : inner[i];
+            enter(race);
+        }
+}
+
 /* Over one or two axes every combination races. Over more there are too many: one strategy on all axes, two
  * and three strategies on neighbouring axes as people lay them out, then one strategy on all axes but one,
  * the others in any layout, and one strategy on fewer axes. */
 struct plan_baseline *plan_baselines(const struct plan_context *context, uint32_t *count)
 {
-    struct race race = {.most = MOST_BASELINES,
+    struct race race = {.most = MOST_LAID_OUT,
                         .list = mem_alloc(sizeof(struct plan_baseline) * (MOST_BASELINES + 1))};
     builder_init(&race.builder, context);
     for (uint32_t axis = 0; axis < context->mesh.axis_count; axis++)
@@ -463,17 +527,20 @@ struct plan_baseline *plan_baselines(const struct plan_context *context, uint32_
         enter_sets(&race, race.axis_count);
         for (int pass = 0; pass < 2; pass++) {
             race.in_order = pass == 0;
-            race.most = pass == 0 ? USUAL : MOST_BASELINES;
+            race.most = pass == 0 ? USUAL : MOST_LAID_OUT;
             for (uint32_t runs = 2; runs <= MOST_RUNS; runs++)
                 enter_runs(&race, 0, runs);
             if (pass == 0) {
-                race.most = MOST_BASELINES;
+                race.most = MOST_LAID_OUT;
                 enter_sets(&race, race.axis_count - 1);
             }
         }
         for (uint32_t size = race.axis_count - 2; size > 0; size--)
             enter_sets(&race, size);
     }
+    race.most = MOST_BASELINES;
+    race.tries = 0;
+    enter_zero1(&race);
     plan_release(&race.builder.plan);
     *count = race.count;
     return race.list;
@@ -481,6 +548,8 @@ struct plan_baseline *plan_baselines(const struct plan_context *context, uint32_
 
 static int strategy_of(const struct builder *builder, const char *word, size_t size)
 {
+    if (size == 5 && strncmp(word, "zero3", size) == 0)
+        return FSDP;
     for (uint32_t s = 0; s < STRATEGIES + builder->group_count; s++)
         if (strlen(name_of(builder, s)) == size && strncmp(name_of(builder, s), word, size) == 0)
             return (int)s;
@@ -549,7 +618,8 @@ static enum error_code parse_name(struct builder *builder, const char *name, str
             return error_set(
                 e, ERROR_INVALID_PLAN,
                 "a baseline is written strategy:axis+strategy:axis with batch, fsdp, fsdp-large, "
-                "zero1, megatron, sequence, edge, expert, regather and axes of the mesh; '%.80s' "
+                "zero1, zero2, zero3 (fsdp), megatron, sequence, edge, expert, regather and axes of the "
+                "mesh; '%.80s' "
                 "is not",
                 name);
         if (regather)

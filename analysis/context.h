@@ -67,6 +67,7 @@ void context_candidates(struct plan_context *context);
 void context_decisions(struct plan_context *context);
 void context_regathers(struct plan_context *context);
 struct hash128 context_regather_word(uint32_t argument, uint32_t axis); /* of the plan's hash */
+struct hash128 context_whole_word(uint32_t group, uint32_t axis);       /* likewise */
 enum error_code context_pins(struct plan_context *context, const struct plan_pin *pins, uint32_t count,
                              struct error *e) BASE_CHECKED;
 

@@ -104,8 +104,15 @@ void context_decisions(struct plan_context *context)
     context->decision_count = (uint32_t)offered.count;
 }
 
-static const char *const scopes[] = {
-    [PLAN_SCOPE_ALL] = "all", [PLAN_SCOPE_UPDATE] = "update", [PLAN_SCOPE_REGATHER] = "regather"};
+static const char *const scopes[PLAN_SCOPES] = {[PLAN_SCOPE_ALL] = "all",
+                                                [PLAN_SCOPE_UPDATE] = "update",
+                                                [PLAN_SCOPE_REGATHER] = "regather",
+                                                [PLAN_SCOPE_WHOLE] = "whole"};
+
+static bool has_sides(uint8_t scope)
+{
+    return scope != PLAN_SCOPE_REGATHER && scope != PLAN_SCOPE_WHOLE;
+}
 
 const char *plan_scope_name(uint8_t scope)
 {
@@ -118,7 +125,7 @@ void plan_decision_text(const struct plan_context *context, struct plan_decision
     if (decision.scope != PLAN_SCOPE_ALL)
         text_printf(out, "%s:", scopes[decision.scope]);
     text_add(out, group->label);
-    if (group->bits && decision.scope != PLAN_SCOPE_REGATHER) {
+    if (group->bits && has_sides(decision.scope)) {
         text_add_char(out, '[');
         for (uint32_t i = 0; i < group->bits; i++)
             text_add_char(out, i < 32 && decision.bits >> i & 1 ? '1' : '0');
@@ -153,12 +160,13 @@ enum error_code plan_decision_find(const struct plan_context *context, const cha
         if (i < 32)
             decision.bits |= (uint32_t)(bits[i] - '0') << i;
     }
-    while (scope && decision.scope <= PLAN_SCOPE_REGATHER && strcmp(scopes[decision.scope], scope) != 0)
+    while (scope && decision.scope < PLAN_SCOPES && strcmp(scopes[decision.scope], scope) != 0)
         decision.scope++;
-    if (decision.scope > PLAN_SCOPE_REGATHER)
+    if (decision.scope == PLAN_SCOPES)
         return error_set(e, ERROR_INVALID_PLAN,
-                         "the scope of a decision is 'all', 'update' or 'regather', not '%.40s'", scope);
-    if (decision.scope == PLAN_SCOPE_REGATHER)
+                         "the scope of a decision is 'all', 'update', 'regather' or 'whole', not '%.40s'",
+                         scope);
+    if (!has_sides(decision.scope))
         decision.bits = 0;
     decision.axis = (uint8_t)a;
     *out = decision;

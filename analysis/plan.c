@@ -17,15 +17,18 @@ void plan_init(struct plan *plan, const struct nda *n, const struct mesh *mesh)
     for (size_t i = 0; i < (size_t)n->space_count * mesh->axis_count; i++)
         plan->cells[i] = (struct plan_cell){NDA_NO_FACTOR, 0};
     plan->argument_count = n->argument_count;
+    plan->group_count = n->group_count;
     plan->regather = mem_zalloc((size_t)n->argument_count + 1, 1);
+    plan->whole = mem_zalloc((size_t)n->group_count + 1, 1);
 }
 
 void plan_copy(struct plan *to, const struct plan *from)
 {
     BASE_CHECK(to->axis_count == from->axis_count && to->space_count == from->space_count &&
-               to->argument_count == from->argument_count);
+               to->argument_count == from->argument_count && to->group_count == from->group_count);
     memcpy(to->cells, from->cells, (size_t)from->space_count * from->axis_count * sizeof *from->cells);
     memcpy(to->regather, from->regather, from->argument_count);
+    memcpy(to->whole, from->whole, from->group_count);
     to->hash = from->hash;
 }
 
@@ -33,6 +36,7 @@ void plan_release(struct plan *plan)
 {
     free(plan->cells);
     free(plan->regather);
+    free(plan->whole);
     *plan = (struct plan){0};
 }
 
@@ -51,6 +55,11 @@ static struct hash128 axis_word(uint32_t axis, uint32_t position)
 struct hash128 context_regather_word(uint32_t argument, uint32_t axis)
 {
     return hash_word(0x7265676174680000u + (uint64_t)argument * MESH_MAX_AXES + axis);
+}
+
+struct hash128 context_whole_word(uint32_t group, uint32_t axis)
+{
+    return hash_word(0x77686f6c65000000u + (uint64_t)group * MESH_MAX_AXES + axis);
 }
 
 void context_words(struct plan_context *context)
@@ -80,6 +89,10 @@ struct hash128 plan_hash_full(const struct plan *plan, const struct nda *n)
         for (uint32_t axis = 0; axis < plan->axis_count; axis++)
             if (plan->regather[i] >> axis & 1)
                 hash = hash128_xor(hash, context_regather_word(i, axis));
+    for (uint32_t i = 0; i < plan->group_count; i++)
+        for (uint32_t axis = 0; axis < plan->axis_count; axis++)
+            if (plan->whole[i] >> axis & 1)
+                hash = hash128_xor(hash, context_whole_word(i, axis));
     return hash;
 }
 

@@ -43,12 +43,16 @@ struct plan_cell {
     uint8_t factor, position;
 }; /* factor NDA_NO_FACTOR: this axis shards nothing here */
 struct plan {
-    uint32_t axis_count, space_count, argument_count;
+    uint32_t axis_count, space_count, argument_count, group_count;
     struct plan_cell *cells; /* [space * axis_count + axis]; owned */
     /* [argument]: bit a: what is gathered of it over axis a is let go between distant uses and gathered
      * again; owned */
     uint8_t *regather;
-    /* XOR of a word per (factor, position, axis) and per (argument, axis) gathered again */
+    /* [group]: bit a: sums over axis a (gradients) that an update shards in this group over it are reduced
+     * whole, and cut where the update reads them; owned */
+    uint8_t *whole;
+    /* XOR of a word per (factor, position, axis), per (argument, axis) gathered again and per (group, axis)
+     * reduced whole */
     struct hash128 hash;
 };
 void plan_init(struct plan *plan, const struct nda *n, const struct mesh *mesh); /* nothing sharded; hash 0 */
@@ -63,9 +67,11 @@ struct hash128 plan_hash_full(const struct plan *plan, const struct nda *n); /* 
 /* product of the axes on a factor */
 int64_t plan_factor_shards(const struct plan *plan, const struct mesh *mesh, uint32_t space, uint32_t factor);
 
-/* REGATHER shards nothing: the parameters that this group shards over this axis by then are gathered again
- * (bits are 0). */
-enum plan_scope { PLAN_SCOPE_ALL, PLAN_SCOPE_UPDATE, PLAN_SCOPE_REGATHER };
+/* REGATHER and WHOLE shard nothing (bits are 0). REGATHER: the parameters that this group shards over this
+ * axis by then are gathered again. WHOLE: gradients that the update shards in this group over this axis are
+ * all_reduced and kept whole until the update reads them (ZeRO-1), not reduce_scattered where they are made;
+ * no effect while no optimizer state is sharded so. */
+enum plan_scope { PLAN_SCOPE_ALL, PLAN_SCOPE_UPDATE, PLAN_SCOPE_REGATHER, PLAN_SCOPE_WHOLE, PLAN_SCOPES };
 /* bit i: class i of the group */
 struct plan_decision {
     uint32_t group;
@@ -111,8 +117,11 @@ uint32_t plan_context_pruned(const struct plan_context *context);
  * less memory for more communication, so only worth trying where memory binds */
 const struct plan_decision *plan_context_regathers(const struct plan_context *context, uint32_t *count);
 
+/* Is this space in scope update: of the optimizer's state, or of ops that only its update uses? */
+bool plan_context_updates(const struct plan_context *context, uint32_t space);
+
 /* Appends a decision (docs/design/planner.md has the rules). Returns how many factors (scope regather:
- * arguments) changed; 0 = no effect. */
+ * arguments; scope whole: 1) changed; 0 = no effect. */
 uint32_t plan_apply(const struct plan_context *context, struct plan *plan, struct plan_decision decision);
 /* start + decisions in order; drops those without effect from the list (count updated) */
 void plan_replay(const struct plan_context *context, struct plan_decision *list, uint32_t *count,
@@ -153,9 +162,9 @@ bool plan_factors_apply(const struct plan_context *context, const struct plan_fa
  * when possible */
 void plan_random(const struct plan_context *context, struct rng *rng, struct plan *plan);
 
-/* "batch@data", "seq[1]@model", "update:embed@data", "regather:embed@data" */
+/* "batch@data", "seq[1]@model", "update:embed@data", "regather:embed@data", "whole:embed@data" */
 void plan_decision_text(const struct plan_context *context, struct plan_decision decision, struct text *out);
-const char *plan_scope_name(uint8_t scope); /* "all", "update", "regather" */
+const char *plan_scope_name(uint8_t scope); /* "all", "update", "regather", "whole" */
 /* inverse, by group label and axis name; ERROR_INVALID_PLAN */
 enum error_code plan_decision_find(const struct plan_context *context, const char *group, const char *axis,
                                    const char *bits, const char *scope, struct plan_decision *out,
@@ -163,7 +172,7 @@ enum error_code plan_decision_find(const struct plan_context *context, const cha
 
 /* Named expert plans, built from roles (docs/design/planner.md): "replicated", "batch:data",
  * "fsdp:data+megatron:model", "edge:data+batch:data" (both on one axis, the edges first) .. without
- * duplicates by plan hash, at most 160: every combination over one or two axes; over more, one strategy on
+ * duplicates by plan hash, at most 176: every combination over one or two axes; over more, one strategy on
  * all axes, then at most three on runs of neighbouring axes, the usual layouts first, and one strategy on
  * some of them. */
 enum { PLAN_BASELINE_LIST = 64 }; /* decisions of one expert plan at most; chosen, not tuned */

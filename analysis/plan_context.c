@@ -76,6 +76,11 @@ uint32_t plan_context_pruned(const struct plan_context *context)
     return context->pruned_count;
 }
 
+bool plan_context_updates(const struct plan_context *context, uint32_t space)
+{
+    return context->update[space];
+}
+
 const struct plan_decision *plan_context_regathers(const struct plan_context *context, uint32_t *count)
 {
     *count = context->regather_count;

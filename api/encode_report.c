@@ -260,9 +260,11 @@ static json_t *encode_whole(const struct report *report)
                                                  whole->first, "step_ps", (json_int_t)whole->step_ps,
                                                  "peak_bytes", (json_int_t)whole->peak_bytes);
         json_array_append_new(
-            list, json_pack("{s:o, s:I, s:f, s:f, s:s, s:o, s:o, s:o, s:o}", "dimension",
+            list, json_pack("{s:o, s:I, s:f, s:f, s:b, s:o, s:s, s:o, s:o, s:o, s:o}", "dimension",
                             json_safe(whole->label), "size", (json_int_t)whole->size, "memory", whole->memory,
-                            "time", whole->time, "reason", report_reason_name(whole->reason), "sizes",
+                            "time", whole->time, "partly", whole->partly, "example",
+                            whole->example[0] ? json_safe(whole->example) : json_null(), "reason",
+                            report_reason_name(whole->reason), "sizes",
                             whole->sizes[0] ? json_safe(whole->sizes) : json_null(), "op",
                             whole->op[0] ? json_safe(whole->op) : json_null(), "location",
                             whole->op[0] ? json_safe(whole->location) : json_null(), "best_try", best));

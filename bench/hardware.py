@@ -42,7 +42,7 @@ SIZES = {   # matmuls (m, k, n), elements of kernels and rows of a softmax, (mod
             "modules": [("gemma", "data=4,model=4", "fsdp:data+megatron:model"), ("gpt", "data=2,model=4", "fsdp:data+fsdp:model"),
                         ("llama", "data=2,model=4", "fsdp:data+megatron:model")]},
     "cpu": {"matmuls": [(256, 256, 256), (512, 64, 128)], "elements": 1 << 16, "row": 256,
-            "modules": [("mlp", "data=2,model=2", "fsdp:data+megatron:model"), ("small/t2b", "data=2,model=2", "zero1:data+megatron:model"),
+            "modules": [("mlp", "data=2,model=2", "fsdp:data+megatron:model"), ("small/t2b", "data=2,model=2", "zero2:data+megatron:model"),
                         ("small/gpt", "data=4", "fsdp:data")]}}
 DTYPES = {"gpu": ("bf16", "f16", "f32"), "cpu": ("bf16", "f32")}
 BYTES = {"bf16": 2, "f16": 2, "f32": 4}

@@ -7,8 +7,8 @@
  *             again in each phase, as answers and multipliers get better
  *   begin     probe what is left, where that is not too much: hold the value, bound the rest (probing,
  *             M. Savelsbergh 1994)
- *   refine    the leaf of least bound: multipliers and messages of its own, from which its children start, and
- *             its values again by what a pass certifies
+ *   refine    the leaf of least bound: multipliers and messages of its own, from which its children start,
+ *             and its values again by what a pass certifies
  *   expand    it, on the node whose branching raised bounds most so far (pseudo-costs,
  *             M. Benichou et al. 1971); one child for each value left
  *   prune     values that do not fit beside everyone else's least usage; children at or above the best answer

@@ -40,7 +40,7 @@ enum error_code cli_decision_parse(const struct plan_context *context, char *tex
         return error_set(e, ERROR_INVALID_PLAN, "decision '%.100s' is not group@axis", text);
     *at = 0;
     const char *scope = "all", *group = text, *bits = "";
-    for (uint8_t s = PLAN_SCOPE_UPDATE; s <= PLAN_SCOPE_REGATHER; s++) {
+    for (uint8_t s = PLAN_SCOPE_UPDATE; s < PLAN_SCOPES; s++) {
         size_t size = strlen(plan_scope_name(s));
         if (strncmp(text, plan_scope_name(s), size) == 0 && text[size] == ':') {
             scope = plan_scope_name(s);

@@ -7,7 +7,8 @@
 #include <string.h>
 
 #define MIB (INT64_C(1) << 20)
-#define US INT64_C(1000000) /* picoseconds in a microsecond */
+#define NS INT64_C(1000)    /* picoseconds in a nanosecond */
+#define US INT64_C(1000000) /* .. in a microsecond */
 
 /* XLA's collective tables of an H100 host (64 MiB to 1 GiB), as slope and intercept: bus bandwidth over
  * 450 GB/s, and what is left at no bytes. */
@@ -34,9 +35,10 @@ static const struct cost_backend backends[COST_COMPILERS] = {
                       .fusion = COST_FUSE_BYTES | COST_FUSE_EFFORT | COST_FUSE_ROWS | COST_FUSE_SIBLINGS |
                                 COST_FUSE_LAUNCH | COST_FUSE_GATHER | COST_FUSE_COPIES | COST_FUSE_BATCHED |
                                 COST_FUSE_PADDED | COST_FUSE_STRIDED | COST_FUSE_WORK | COST_FUSE_NORMS,
-                      .matmul_fraction = 0.9,
-                      .matmul_adds = true,
-                      .matmul_fixed_ps = 4 * US,
+                      .matmul_fraction = 0.884,
+                      .matmul_bytes = 0.28,
+                      .matmul_fixed_ps = 5700 * NS,
+                      .matmul_grid = {.least = 256, .most = 4096, .batches = 4},
                       .asynchronous = true,
                       .gradients_late = true,
                       .prefetch_bytes = 2000 * MIB,
@@ -47,6 +49,8 @@ static const struct cost_backend backends[COST_COMPILERS] = {
                       .network_copies = true,
                       .network_fixed_ps = 45 * US,
                       .network_round_ps = 37 * US,
+                      .network_host_ps = 26 * US,
+                      .network_part_ps = 90 * US,
                       .source = "openxla/xla: matmul and collective tables of an H100, sol_gpu_cost_model, "
                                 "latency hiding scheduler"},
     [COST_XLA_TPU] = {.name = "xla_tpu",

@@ -44,12 +44,22 @@ struct cost_collective_share {
     double fixed_us;
 };
 
+/* The shapes of the products that were measured: what is larger takes as long as so many of the largest,
+ * what is smaller its share of the least. */
+struct cost_matmul_grid {
+    int32_t least, most; /* of rows, columns and what is summed over; 0: rates are the same for all shapes */
+    int32_t batches;     /* at most */
+};
+
 struct cost_backend {
     const char *name;       /* "xla_gpu" */
     uint32_t fusion;        /* bits of enum cost_fusion_rule */
     double matmul_fraction; /* of the peak, of large products; 0: the device's flops_fraction */
-    bool matmul_adds;       /* moving a product's operands and result does not hide behind its FLOPs */
+    /* of the time of moving a product's operands and result, what does not hide behind its FLOPs; 0: the
+     * longer of the two counts */
+    double matmul_bytes;
     int64_t matmul_fixed_ps;
+    struct cost_matmul_grid matmul_grid;
     /* collectives run beside computation, in program order on one stream; false: they block it */
     bool asynchronous;
     uint16_t blocking;   /* bits of enum spmd_step_kind: collectives that block it all the same */
@@ -66,6 +76,8 @@ struct cost_backend {
     bool network_copies;      /* what is gathered or scattered between hosts goes through memory once more */
     int64_t network_fixed_ps; /* of a collective between hosts, beside its rounds */
     int64_t network_round_ps; /* of a round between hosts; 0: the device's network latency */
+    /* of what a pass between hosts does inside them: groups with all devices of a host, with some of them */
+    int64_t network_host_ps, network_part_ps;
     const char *source;
 };
 

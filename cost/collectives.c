@@ -211,6 +211,15 @@ static double exchange_ps(const struct cost_group *group, uint8_t kind, double n
     return (inside > outside ? inside : outside) * 1e12;
 }
 
+/* what a pass takes inside the hosts, whatever its bytes: little where a group has all devices of a host */
+static double inside_ps(const struct cost_machine *machine, const struct cost_group *group)
+{
+    if (group->on_host < 2)
+        return 0;
+    return (double)(group->on_host < machine->device.devices_per_host ? machine->backend->network_part_ps
+                                                                      : machine->backend->network_host_ps);
+}
+
 /* Between hosts every device of the group brings its own port: a ring over all of them, on_host of which run
  * side by side (the rails), or a hierarchy, which moves as much over the ports. n as in the table above. */
 static struct offer price_between_hosts(const struct cost_machine *machine, const struct cost_group *group,
@@ -226,13 +235,15 @@ static struct offer price_between_hosts(const struct cost_machine *machine, cons
            devices = (double)group->devices, rails = (double)group->on_host * port_rate,
            rate = rails < host_rate ? rails : host_rate;
     if (kind == SPMD_ALL_TO_ALL || kind == SPMD_PERMUTE)
-        return (struct offer){(double)backend->network_fixed_ps + log2_ceil(group->hosts) * round_ps +
-                                  (double)((group->on_host - 1) * device->host_latency_ps) +
-                                  exchange_ps(group, kind, n, host_rate, port_rate),
-                              "direct"};
+        return (struct offer){
+            (double)backend->network_fixed_ps + log2_ceil(group->hosts) * round_ps +
+                2 * inside_ps(machine, group) +
+                (double)((group->on_host - 1) * (device->host_latency_ps + backend->network_host_ps)) +
+                exchange_ps(group, kind, n, host_rate, port_rate),
+            "direct"};
     int passes = kind == SPMD_ALL_REDUCE ? 2 : 1;
-    double rounds =
-        log2_ceil(group->hosts) * round_ps + log2_ceil(group->on_host) * (double)device->host_latency_ps;
+    double rounds = log2_ceil(group->hosts) * round_ps +
+                    log2_ceil(group->on_host) * (double)device->host_latency_ps + inside_ps(machine, group);
     double memory_ps = kind != SPMD_ALL_REDUCE && backend->network_copies
                            ? 2 * n / (device->memory_bytes_per_s * device->memory_fraction) * 1e12
                            : 0;

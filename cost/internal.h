@@ -172,6 +172,7 @@ struct sibling_group {
     uint32_t leader, last;     /* kernels; last: of the leader's chain */
     uint32_t region;           /* of the program between two marks; 0: outside all loops and branches */
     int64_t elements, reduced; /* of the leader: what it goes over; bytes of its reductions' results */
+    bool free;                 /* of the leader: it may run before all other kernels */
 };
 
 /* A step that does something, or that marks a region or the end: all but what is fused, free or an alias. */
@@ -282,20 +283,30 @@ price_scratch_create(struct price_program *shared); /* NULL: makes its own at fi
  * matmul takes the longer of its FLOPs and bytes, or, where the backend's products do not hide what they
  * move, both. */
 struct price_rates {
-    bool matmul_adds;
+    double matmul_bytes;     /* share of what a matmul moves that adds to its FLOPs; 0: none */
     int64_t matmul_fixed_ps; /* of one matmul: its launch, or filling and emptying of its pipeline */
+    struct cost_matmul_grid matmul_grid;
     double ps_per_flop[COST_RATES];
     double ps_per_byte;
     double weight;
     int64_t launch_ps;
 };
 struct price_rates price_rates_of(const struct cost_machine *machine);
-/* a matmul whose FLOPs and whose bytes take so long by themselves */
-static inline int64_t price_matmul_ps(const struct price_rates *rates, double compute_ps, double memory_ps)
+/* a matmul whose FLOPs and whose bytes take so long by themselves; shape: see shapes.c */
+struct price_shape {
+    double bytes_ps; /* as many times its bytes as its shape makes it move */
+    double pieces;   /* so many of the largest measured one, at least 1 */
+};
+static inline int64_t price_matmul_ps(const struct price_rates *rates, double compute_ps, double memory_ps,
+                                      struct price_shape shape)
 {
-    double ps = rates->matmul_adds ? compute_ps + memory_ps : compute_ps > memory_ps ? compute_ps : memory_ps;
-    return cost_round_ps(ps) + rates->matmul_fixed_ps;
+    double ps = compute_ps + rates->matmul_bytes * shape.bytes_ps +
+                (shape.pieces - 1) * (double)rates->matmul_fixed_ps;
+    return cost_round_ps(ps > memory_ps ? ps : memory_ps) + rates->matmul_fixed_ps;
 }
+/* shapes.c, where the backend's rates depend on shapes: of a dot whose FLOPs on a device are given */
+struct price_shape price_shape_of(const struct price_rates *rates, const struct spmd_local *local,
+                                  const struct spmd_step *step, double flops);
 
 /* grows the arrays for local, takes the machine's rules and clears what a pricing accumulates */
 void price_prepare(struct price_scratch *scratch, const struct spmd_local *local,

@@ -188,15 +188,20 @@ void price_note_uses(struct price_scratch *scratch, const struct spmd_local *loc
     }
 }
 
+/* A row that stays in a block of threads makes the kernel Triton's, whose arithmetic is free in XLA's
+ * estimate: an H100 multiprocessor does 16 exponentials a cycle, more than memory brings operands for. */
+#define ROWS_WORK (-(INT64_C(1) << 60)) /* added to any kernel's work it stays negative */
+
 void price_add_work(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step,
                     enum step_fate fate)
 {
     const struct spmd_step *entry = &local->steps[step];
     const struct op_info *info = price_info_of(scratch, entry);
-    if (!info->work || !entry->result_count || fate == FATE_ALIAS)
+    bool rows = info->class == OP_REDUCE && fate == FATE_FUSED;
+    if ((!info->work && !rows) || !entry->result_count || fate == FATE_ALIAS)
         return;
     const struct value_use *use = &scratch->uses[entry->results];
-    int64_t work = info->work * value_elements(local, entry->results) / 8;
+    int64_t work = rows ? ROWS_WORK : info->work * value_elements(local, entry->results) / 8;
     if (fate == FATE_KERNEL)
         scratch->work[step] += work;
     else if (use->kernel != KERNEL_SEVERAL)

@@ -1,8 +1,9 @@
 /* Facts of ops (once a program) and the time of every step.
  *
- * A dot or convolution takes max(FLOPs / rate, bytes / bandwidth); every other kernel its bytes / bandwidth;
- * both plus the launch of a kernel. FLOPs on a device are the whole op's divided by the size of every axis
- * that shards one of its factors: an iteration space is the product of its factors. */
+ * A dot or convolution takes max(FLOPs / rate, bytes / bandwidth), and by shape where the backend says so
+ * (shapes.c); every other kernel its bytes / bandwidth; both plus the launch of a kernel. FLOPs on a
+ * device are the whole op's divided by the size of every axis that shards one of its factors: an
+ * iteration space is the product of its factors. */
 #include "cost/internal.h"
 #include "ir/attrs.h"
 
@@ -421,7 +422,8 @@ struct price_rates price_rates_of(const struct cost_machine *machine)
     double fraction = backend->matmul_fraction > 0 && !machine->measured_flops
                           ? backend->matmul_fraction
                           : machine->device.flops_fraction;
-    rates.matmul_adds = backend->matmul_adds;
+    rates.matmul_bytes = backend->matmul_bytes;
+    rates.matmul_grid = backend->matmul_grid;
     rates.matmul_fixed_ps = machine->volume_only       ? 0
                             : backend->matmul_fixed_ps ? backend->matmul_fixed_ps
                                                        : machine->device.launch_ps;
@@ -488,7 +490,11 @@ static int64_t matmul_time(const struct price_scratch *scratch, const struct spm
                 flops /= (double)local->mesh->axes[axis].size;
     double compute = flops * rates->ps_per_flop[info->rate],
            memory = kernel_bytes(scratch, local, k) * rates->ps_per_byte;
-    return price_matmul_ps(rates, compute, memory);
+    struct price_shape shape = {memory, 1};
+    if (rates->matmul_grid.most && flops > 0 &&
+        ir_opcode_family((enum ir_opcode)local->nda->program->ops[step->op].code) == IR_FAMILY_DOT)
+        shape = price_shape_of(rates, local, step, flops);
+    return price_matmul_ps(rates, compute, memory, shape);
 }
 
 static int64_t collective_bytes(const struct spmd_local *local, const struct spmd_step *step)

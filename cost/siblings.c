@@ -5,9 +5,11 @@
  *
  * A kernel joins an earlier one (the leader of a group) of its region that goes over as many elements, when
  * every buffer it reads was there before the leader ran or is an elementwise result of the group, and it
- * shares at least one. Reductions join only reductions of as many results. What it saves are bytes and a
- * launch, and the depth-first order runs the group at one place; which buffers there are is fusion.c's
- * matter. Source: XLA's multi-output fusion. */
+ * shares at least one. What is one number of arguments (a rate of learning) could run before everything: it
+ * is there at any time, and joins only its like, so that units still wait for earlier ones alone.
+ * Reductions join only reductions of as many results. What it saves are bytes and a launch, and the
+ * depth-first order runs the group at one place; which buffers there are is fusion.c's matter. Source:
+ * XLA's multi-output fusion. */
 #include "cost/internal.h"
 
 #include <string.h>
@@ -27,6 +29,26 @@ static bool may_share(const struct price_scratch *scratch, const struct spmd_ste
     return class == OP_ELEMENTWISE || class == OP_CHEAP || class == OP_REDUCE;
 }
 
+/* is it made by a kernel that may run before all others? */
+static bool is_free(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t maker)
+{
+    return may_share(scratch, &local->steps[maker]) && scratch->groups[scratch->at[maker]].free;
+}
+
+/* one number computed from arguments and from such numbers: a rate of learning by the step's number */
+static bool may_run_first(const struct price_scratch *scratch, const struct spmd_local *local,
+                          const struct kernel *kernel, int64_t elements)
+{
+    if (elements != 1)
+        return false;
+    for (uint32_t i = kernel->roots; i < kernel->roots + kernel->root_count; i++) {
+        uint32_t maker = local->values[scratch->pool[i].value].step;
+        if (maker != SPMD_NONE && !is_free(scratch, local, maker))
+            return false;
+    }
+    return true;
+}
+
 /* bytes that the kernel need not read when it runs with the group of `leader`; 0: it may not */
 static int64_t shared_bytes(const struct price_scratch *scratch, const struct spmd_local *local,
                             uint32_t kernel, uint32_t leader)
@@ -35,13 +57,14 @@ static int64_t shared_bytes(const struct price_scratch *scratch, const struct sp
     const struct spmd_step *step = &local->steps[k->step];
     const struct sibling_group *group = &scratch->groups[leader];
     int64_t shared = 0;
-    if (group->elements != scratch->groups[kernel].elements ||
+    if (group->elements != scratch->groups[kernel].elements || group->free != scratch->groups[kernel].free ||
         group->region != scratch->groups[kernel].region ||
         (reduces(scratch, step) && group->reduced && group->reduced != local->values[step->results].bytes))
         return 0;
     for (uint32_t i = k->roots; i < k->roots + k->root_count; i++) {
         uint32_t value = scratch->pool[i].value, maker = local->values[value].step;
-        bool before = maker == SPMD_NONE || maker < scratch->kernels[leader].step;
+        bool before = maker == SPMD_NONE || maker < scratch->kernels[leader].step ||
+                      (!group->free && is_free(scratch, local, maker));
         if (before && scratch->readers[value] != leader + 1)
             continue;
         if (!before && (!may_share(scratch, &local->steps[maker]) || reduces(scratch, &local->steps[maker]) ||
@@ -81,6 +104,7 @@ static void join(struct price_scratch *scratch, const struct spmd_local *local, 
     bool reduce = reduces(scratch, step);
     own->elements = value_elements(local, reduce ? local->operands[step->operands] : step->results);
     own->reduced = reduce ? local->values[step->results].bytes : 0;
+    own->free = may_run_first(scratch, local, k, own->elements);
     uint32_t best = kernel;
     for (uint32_t i = k->roots; i < k->roots + k->root_count; i++) {
         uint32_t reader = scratch->readers[scratch->pool[i].value];

@@ -8,10 +8,14 @@
  * blocks are not ranges of a dim (an inner atom is sharded) are constrained as the array of atoms; so that
  * XLA need not join the pieces in between, whole chains of ops are written on atoms (annotate_atoms.c).
  *
+ * A version that only cuts the definition into blocks is read through a constraint of the definition in its
+ * own form: Shardy gives what a constraint reads the constraint's sharding where it has none, and the
+ * definition's other uses would gather it again.
+ *
  * XLA's partitioner counts the initial value of a reduce once per device of a sharded dim, or never (jaxlib
  * 0.10.2: 1.5 became 12 on 8 devices). Where it is not neutral, the reduce starts from the neutral value and
  * the initial one is added after it. */
-#include "emit/lower.h"
+#include "emit/annotate_summands.h"
 
 #include <stdlib.h>
 
@@ -22,6 +26,7 @@ struct annotate {
     uint32_t *plain[SHAPES];       /* root -> builder value, IR_NONE; plain[WHOLE] is e->value_of */
     uint32_t *constrained[SHAPES]; /* spmd value -> builder value in its own form, IR_NONE */
     VEC(uint32_t *) made;          /* entries made in the regions that are open */
+    struct summands *summands;     /* partial sums that meet */
 };
 
 static uint32_t *nothing_yet(uint32_t count)
@@ -32,7 +37,7 @@ static uint32_t *nothing_yet(uint32_t count)
     return at;
 }
 
-struct annotate *annotate_create(const struct emit *e)
+struct annotate *annotate_create(struct emit *e)
 {
     struct annotate *annotate = mem_zalloc(1, sizeof *annotate);
     uint32_t count = e->local->value_count;
@@ -43,6 +48,7 @@ struct annotate *annotate_create(const struct emit *e)
     annotate->plain[ATOMS] = nothing_yet(count);
     annotate->constrained[WHOLE] = nothing_yet(count);
     annotate->constrained[ATOMS] = nothing_yet(count);
+    annotate->summands = summands_create(e);
     return annotate;
 }
 
@@ -55,6 +61,7 @@ void annotate_destroy(struct annotate *annotate)
     free(annotate->constrained[WHOLE]);
     free(annotate->constrained[ATOMS]);
     VEC_FREE(&annotate->made);
+    summands_destroy(annotate->summands);
     free(annotate);
 }
 
@@ -185,6 +192,21 @@ static bool is_free(const struct emit *e, uint32_t origin)
     return family == IR_FAMILY_CONSTANT || family == IR_FAMILY_IOTA || family == IR_FAMILY_BROADCAST;
 }
 
+static void constrain_own(struct emit *e, uint32_t value);
+
+/* Does the one form only cut the other into blocks? */
+static bool cuts(const struct emit *e, const struct spmd_form *one, const struct spmd_form *other)
+{
+    bool any = false;
+    for (uint32_t axis = 0; axis < e->mesh->axis_count; axis++) {
+        bool same = one->at[axis] == other->at[axis] && one->position[axis] == other->position[axis];
+        if (!same && (other->at[axis] != SPMD_REPLICATED || one->at[axis] >= SPMD_PARTIAL))
+            return false;
+        any |= !same;
+    }
+    return any;
+}
+
 static uint32_t read_as(struct emit *e, uint32_t value, int shape)
 {
     struct annotate *annotate = e->annotate;
@@ -201,6 +223,10 @@ static uint32_t read_as(struct emit *e, uint32_t value, int shape)
     int said = shape_for(e, value, shape);
     if (is_free(e, values[value].origin) || (!reduced && same) || said == SHAPES)
         return plain(e, root, shape);
+    if (!own && root >= e->local->argument_count && cuts(e, &values[value].form, &values[root].form)) {
+        constrain_own(e, root);
+        own = annotate->constrained[WHOLE][root] != IR_NONE || annotate->constrained[ATOMS][root] != IR_NONE;
+    }
     if (own && same)
         return read_as(e, root, shape);
     uint32_t x = own ? read_as(e, root, said) : plain(e, root, said);
@@ -355,47 +381,70 @@ static void define(struct emit *e, struct lower_op *lower, uint32_t i, int shape
         keep(e->annotate, &e->annotate->constrained[said][v], constrain(e, v, said, plain(e, v, said)));
 }
 
+/* the op as it is, or on atoms; operands are read and results defined as forms say */
+static enum error_code write_op(struct emit *e, struct lower_op *lower, struct error *error)
+{
+    bool passes = lower_passes_value(e, lower->op);
+    struct emit_tensor initial;
+    enum nda_reducer reducer;
+    if (passes && lower->in_count < lower->out_count)
+        return emit_reject(e, error, "cannot stand inside a module that is partitioned again");
+    int shape = !passes && in_pieces(e, lower) && annotate_in_atoms(e, lower) ? ATOMS : WHOLE;
+    bool same = shape == ATOMS && e->program->ops[lower->op].code == IR_RESHAPE; /* the same array of atoms */
+    read_operands(e, lower, shape);
+    if (shape == ATOMS)
+        annotate_join_pieces(e, lower);
+    bool neutral = starts_neutral(e, lower, &reducer, &initial);
+    enum error_code code = passes || same ? ERROR_OK : lower_as_is(e, lower, error);
+    if (!code && neutral)
+        lower->out[0] = emit_reduce_op(e, reducer, lower->out[0],
+                                       emit_spread(e, initial, lower->out[0].rank, lower->out[0].dims));
+    for (uint32_t i = 0; i < lower->out_count && !code; i++) {
+        if (passes || same)
+            lower->out[i].value = lower->in[i].value;
+        define(e, lower, i, shape);
+    }
+    return code;
+}
+
 static enum error_code annotate_op(struct emit *e, const struct spmd_step *step, struct error *error)
 {
     struct lower_op lower = {
         .step = step, .op = step->op, .in_count = step->operand_count, .out_count = step->result_count};
-    bool passes = lower_passes_value(e, step->op);
-    struct emit_tensor initial;
-    enum nda_reducer reducer;
+    struct summands *summands = e->annotate->summands;
     e->op = step->op;
     lower.in = mem_zalloc(lower.in_count + lower.out_count + 1, sizeof *lower.in);
     lower.out = lower.in + lower.in_count;
     for (uint32_t i = 0; i < lower.out_count; i++)
         lower.out[i] = emit_local_tensor(e, step->results + i);
     enum error_code code = emit_attrs(e, step->op, lower.attrs, &lower.attr_count, error);
-    if (!code && passes && lower.in_count < lower.out_count)
-        code = emit_reject(e, error, "cannot stand inside a module that is partitioned again");
-    int shape = !code && !passes && in_pieces(e, &lower) && annotate_in_atoms(e, &lower) ? ATOMS : WHOLE;
-    bool same = shape == ATOMS && e->program->ops[step->op].code == IR_RESHAPE; /* the same array of atoms */
-    if (!code)
-        read_operands(e, &lower, shape);
-    if (!code && shape == ATOMS)
-        annotate_join_pieces(e, &lower);
-    bool neutral = !code && starts_neutral(e, &lower, &reducer, &initial);
-    if (!code && !passes && !same)
-        code = lower_as_is(e, &lower, error);
-    if (!code && neutral)
-        lower.out[0] = emit_reduce_op(e, reducer, lower.out[0],
-                                      emit_spread(e, initial, lower.out[0].rank, lower.out[0].dims));
-    for (uint32_t i = 0; i < lower.out_count && !code; i++) {
-        if (passes || same)
-            lower.out[i].value = lower.in[i].value;
-        define(e, &lower, i, shape);
-    }
+    if (!code && lower.out_count == 1 && summands_has(summands, step->results))
+        code = summands_step(e, summands, &lower, error);
+    else if (!code)
+        code = write_op(e, &lower, error);
     free(lower.in);
     return code;
+}
+
+/* The reduction of summands: the one sum, constrained as a dot's partial result is where it is defined. */
+static void define_sum(struct emit *e, uint32_t value)
+{
+    struct annotate *annotate = e->annotate;
+    if (!summands_has(annotate->summands, value) || annotate->plain[WHOLE][value] != IR_NONE)
+        return;
+    e->op = e->local->steps[e->local->values[value].step].op;
+    annotate->plain[WHOLE][value] = summands_sum(e, annotate->summands, value);
+    if (partial_axes(e, &e->local->values[value].form) == 1)
+        constrain_own(e, value);
 }
 
 enum error_code annotate_step(struct emit *e, const struct spmd_step *step, struct error *error)
 {
     if (step->kind == SPMD_OP)
         return annotate_op(e, step, error);
-    for (uint32_t i = 0; i < step->result_count; i++)
+    for (uint32_t i = 0; i < step->result_count; i++) {
+        define_sum(e, spmd_operand(e->local, step, i));
         e->annotate->root[step->results + i] = e->annotate->root[spmd_operand(e->local, step, i)];
+    }
     return ERROR_OK;
 }

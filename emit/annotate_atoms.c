@@ -123,7 +123,7 @@ static bool reduce(struct emit *e, struct lower_op *lower)
     return kept == nda_atom_count(e->nda, result(e, lower));
 }
 
-static void add_list(struct text *text, const char *name, const struct ir_dims *list)
+void annotate_add_dims(struct text *text, const char *name, const struct ir_dims *list)
 {
     if (!list->count)
         return;
@@ -131,6 +131,20 @@ static void add_list(struct text *text, const char *name, const struct ir_dims *
     for (uint32_t i = 0; i < list->count; i++)
         text_printf(text, "%s%lld", i ? ", " : "", (long long)list->at[i]);
     text_add(text, "]");
+}
+
+void annotate_set_dot(struct emit *e, struct lower_op *lower, const struct ir_dot *dot)
+{
+    struct text text = {0};
+    text_add(&text, "#stablehlo.dot<");
+    annotate_add_dims(&text, "lhs_batching_dimensions", &dot->lhs_batch);
+    annotate_add_dims(&text, "rhs_batching_dimensions", &dot->rhs_batch);
+    annotate_add_dims(&text, "lhs_contracting_dimensions", &dot->lhs_contract);
+    annotate_add_dims(&text, "rhs_contracting_dimensions", &dot->rhs_contract);
+    text_add(&text, ">");
+    emit_attr_set(e, lower->attrs, &lower->attr_count, "dot_dimension_numbers",
+                  ir_build_text(e->builder, text.at));
+    text_release(&text);
 }
 
 /* dims of one operand as atoms; the other operand's must be cut alike */
@@ -184,16 +198,7 @@ static bool dot(struct emit *e, struct lower_op *lower)
         !free_atoms(e, lower, 1, &other_dot.rhs_batch, &other_dot.rhs_contract, &at) ||
         at != nda_atom_count(e->nda, result(e, lower)))
         return false;
-    struct text text = {0};
-    text_add(&text, "#stablehlo.dot<");
-    add_list(&text, "lhs_batching_dimensions", &other_dot.lhs_batch);
-    add_list(&text, "rhs_batching_dimensions", &other_dot.rhs_batch);
-    add_list(&text, "lhs_contracting_dimensions", &other_dot.lhs_contract);
-    add_list(&text, "rhs_contracting_dimensions", &other_dot.rhs_contract);
-    text_add(&text, ">");
-    emit_attr_set(e, lower->attrs, &lower->attr_count, "dot_dimension_numbers",
-                  ir_build_text(e->builder, text.at));
-    text_release(&text);
+    annotate_set_dot(e, lower, &other_dot);
     return true;
 }
 

@@ -183,6 +183,9 @@ bool emit_sharding_text(const struct emit *e, uint32_t origin, const struct spmd
  * of its atoms, or of one that is split over whole dimensions */
 void emit_numbered_sharding_text(const struct emit *e, uint32_t rank, const struct spmd_form *form,
                                  struct text *out);
+/* the same of an array whose dims have these axes, major first */
+void emit_dims_sharding_text(const struct emit *e, uint32_t rank, const struct emit_axes *axes,
+                             struct text *out);
 struct ir_attr emit_mesh_attr(struct emit *e);
 
 /* ---------------------------------------------------------------- steps.c: the steps in order, regions
@@ -192,7 +195,7 @@ enum error_code emit_steps(struct emit *e, uint32_t **results, uint32_t *count,
                            struct error *error) BASE_CHECKED;
 
 /* ---------------------------------------------------------------- annotate.c: the annotated steps */
-struct annotate *annotate_create(const struct emit *e);
+struct annotate *annotate_create(struct emit *e);
 void annotate_destroy(struct annotate *annotate); /* NULL is fine */
 /* the builder value that a use of this spmd value reads: constrained when its form is not the definition's */
 uint32_t annotate_use(struct emit *e, uint32_t spmd_value);

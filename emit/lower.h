@@ -51,6 +51,11 @@ bool annotate_in_atoms(struct emit *e, struct lower_op *lower);
  */
 void annotate_join_pieces(struct emit *e, struct lower_op *lower);
 
+/* ", name = [..]" behind what a dimension-numbers attribute has so far; nothing for an empty list */
+void annotate_add_dims(struct text *text, const char *name, const struct ir_dims *list);
+/* replaces a dot_general's dimension numbers */
+void annotate_set_dot(struct emit *e, struct lower_op *lower, const struct ir_dot *dot);
+
 /* lower_shape.c: values of one shape, constants, iota, movement without computation */
 enum error_code lower_constant(struct emit *e, struct lower_op *lower, struct error *error) BASE_CHECKED;
 enum error_code lower_iota(struct emit *e, struct lower_op *lower, struct error *error) BASE_CHECKED;

@@ -31,18 +31,27 @@ bool emit_sharding_text(const struct emit *e, uint32_t origin, const struct spmd
     return exact;
 }
 
-void emit_numbered_sharding_text(const struct emit *e, uint32_t rank, const struct spmd_form *form,
-                                 struct text *out)
+void emit_dims_sharding_text(const struct emit *e, uint32_t rank, const struct emit_axes *axes,
+                             struct text *out)
 {
     text_add(out, "<@mesh, [");
     for (uint32_t i = 0; i < rank; i++) {
-        struct emit_axes axes = emit_atom_axes(e, form, (uint8_t)i);
         bool first = true;
         text_add(out, i ? ", {" : "{");
-        add_axes(e, &axes, &first, out);
+        add_axes(e, &axes[i], &first, out);
         text_add(out, "}");
     }
     text_add(out, "]>");
+}
+
+void emit_numbered_sharding_text(const struct emit *e, uint32_t rank, const struct spmd_form *form,
+                                 struct text *out)
+{
+    struct emit_axes axes[EMIT_MAX_RANK];
+    BASE_CHECK(rank <= EMIT_MAX_RANK);
+    for (uint32_t i = 0; i < rank; i++)
+        axes[i] = emit_atom_axes(e, form, (uint8_t)i);
+    emit_dims_sharding_text(e, rank, axes, out);
 }
 
 struct ir_attr emit_mesh_attr(struct emit *e)

@@ -26,7 +26,8 @@ enum {
     CORE_SNAPSHOT_EDGES = 1 << 18, /* 8 MiB of a snapshot at 32 bytes an edge; the least visited go */
     CORE_MAX_TASKS = 256,          /* of one epoch. Chosen, not tuned */
     CORE_MAX_ROLLOUTS = 1 << 28,   /* so that no sum of rewards (2^30 each) leaves 64 bits */
-    CORE_IDLE_EPOCHS = 3           /* epochs without a better plan end the search. Chosen, not tuned */
+    CORE_IDLE_EPOCHS = 3,          /* epochs without a better plan end a stage. Chosen, not tuned */
+    CORE_BARREN_STAGES = 1         /* stages without a better plan end the search (docs/performance.md) */
 };
 
 enum core_found {
@@ -65,6 +66,9 @@ struct core_snapshot {
     uint32_t epoch, phase, tasks, idle, stop;
     /* candidates of the round before the offset were tried */
     uint32_t polish_round, polish_offset;
+    /* of the stage: rollouts at which it ends, and whether it found a better plan; stages in a row before it
+     * that found none */
+    uint32_t stage_end, stage_gained, barren;
     uint64_t rollouts, evaluations, polish_evaluations, cut;
     struct core_elites elites;
     /* the best plan by its exact price: the elites' first where prices are exact */
@@ -130,6 +134,7 @@ struct search {
     /* of problem and options: blobs of another search are refused */
     uint64_t id;
     uint32_t first_rollouts;           /* of a task of epoch 0 */
+    uint32_t first_stage, next_stage;  /* rollouts before the first local search, and between two */
     uint64_t polish_budget;            /* evaluations */
     struct core_plan root, root_whole; /* whole: with its exact price */
     struct core_plan *baselines;       /* in the domain's order */
@@ -143,6 +148,11 @@ void core_tune(struct search *search, struct core_tuning tuning);
 /* tree and best plans as at the beginning */
 void core_snapshot_reset(const struct search *search, struct core_snapshot *snapshot);
 int32_t core_reward(const struct search *search, struct cost cost);
+/* stages of rollouts, each followed by a local search where it found a better plan; else one task does all */
+static inline bool core_is_staged(const struct search *search)
+{
+    return search->options.method != SEARCH_RANDOM && search->options.method != SEARCH_GREEDY;
+}
 /* The exact price of a plan that has an estimate; *session is made at need, released by core_whole_end. */
 struct core_whole {
     const struct search *search;

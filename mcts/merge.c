@@ -118,28 +118,55 @@ static void finish(struct core_snapshot *snapshot, enum core_stop why)
     snapshot->tasks = 0;
 }
 
+static void begin_stage(const struct search *search, struct core_snapshot *snapshot)
+{
+    uint64_t end = snapshot->rollouts + search->next_stage;
+    snapshot->stage_end = (uint32_t)(end < search->options.rollouts ? end : search->options.rollouts);
+    snapshot->phase = SEARCH_EPOCHS;
+    snapshot->idle = snapshot->stage_gained = 0;
+}
+
+/* The stage and its local search are over: another one, or the end. */
+static void end_stage(const struct search *search, struct core_snapshot *snapshot)
+{
+    snapshot->barren = snapshot->stage_gained ? 0 : snapshot->barren + 1;
+    if (snapshot->rollouts >= search->options.rollouts)
+        finish(snapshot, STOP_BUDGET);
+    else if (snapshot->barren >= CORE_BARREN_STAGES)
+        finish(snapshot, STOP_NO_GAIN);
+    else
+        begin_stage(search, snapshot);
+}
+
+static bool polishes(const struct search *search, const struct core_snapshot *snapshot)
+{
+    /* what a stage found nothing better than was polished before */
+    return core_is_staged(search) && snapshot->polish_evaluations < search->polish_budget &&
+           (snapshot->stage_gained || !snapshot->polish_round);
+}
+
 /* Only here, at the end of an epoch, does anything stop. */
 static void advance(const struct search *search, struct core_snapshot *snapshot, bool gained)
 {
     snapshot->epoch++;
+    snapshot->stage_gained |= gained;
     if (snapshot->phase == SEARCH_EPOCHS) {
         snapshot->idle = gained ? 0 : snapshot->idle + 1;
-        if (snapshot->rollouts < search->options.rollouts && snapshot->idle < CORE_IDLE_EPOCHS)
+        if (snapshot->rollouts < snapshot->stage_end && snapshot->idle < CORE_IDLE_EPOCHS)
             return;
-        snapshot->stop = snapshot->rollouts >= search->options.rollouts ? STOP_BUDGET : STOP_NO_GAIN;
-        if (search->options.method == SEARCH_RANDOM || search->options.method == SEARCH_GREEDY ||
-            !search->polish_budget) {
-            finish(snapshot, STOP_BUDGET);
+        if (!polishes(search, snapshot)) {
+            end_stage(search, snapshot);
             return;
         }
         snapshot->phase = SEARCH_POLISH;
+        snapshot->polish_offset = 0;
         return;
     }
     snapshot->polish_round++;
     snapshot->polish_offset = gained ? 0 : snapshot->polish_offset + core_polish_window(search);
     if (snapshot->polish_evaluations >= search->polish_budget ||
         snapshot->polish_offset >= core_polish_candidates(search, &snapshot->elites.at[0]))
-        finish(snapshot, STOP_EXHAUSTED);
+        end_stage(search, snapshot);
 }
 
 static enum error_code absorb_all(const struct search *search, struct core_snapshot *snapshot,

@@ -1,5 +1,5 @@
-/* The final local search: every list one change away from the best one, in a fixed order, shared by the
- * tasks.
+/* The local search behind a stage of rollouts: every list one change away from the best one, in a fixed
+ * order, shared by the tasks.
  *
  * Candidates of a list of n decisions: n deletions, n x n moves, then for each decision (those of most
  * gain alone first) n + 1 insertions and n replacements. A round is a window of them; task i tries those

@@ -58,8 +58,12 @@ enum {
     FEWEST_FIRST = 4,
     MOST_FIRST = 1024,
     TASKS = 16, /* an epoch's */
-    /* of the rollouts, as evaluations of the final local search: clamp(rollouts / 8, 32, 2048) */
-    POLISH_SHARE = 8,
+    /* shares of the rollouts: before the first local search, but no fewer than so many, and between two.
+     * 706 before the first leave t7b on 8x8 0.9 % behind (docs/performance.md) */
+    FIRST_STAGE = 5,
+    FEWEST_STAGE = 1200,
+    NEXT_STAGE = 8,
+    /* evaluations of all local searches together: clamp(rollouts, 32, 2048) */
     FEWEST_POLISH = 32,
     MOST_POLISH = 2048
 };
@@ -87,6 +91,11 @@ static enum error_code set_options(struct search *search, const struct search_op
         search->options.parallelism = 1;
     if (search->options.method == SEARCH_START)
         search->domain->baseline_count = 0;
+    search->first_stage = search->options.rollouts / FIRST_STAGE;
+    if (search->first_stage < FEWEST_STAGE)
+        search->first_stage =
+            search->options.rollouts < FEWEST_STAGE ? search->options.rollouts : FEWEST_STAGE;
+    search->next_stage = search->options.rollouts / NEXT_STAGE + 1;
     search->first_rollouts = (uint32_t)clamp(FIRST_OPERATIONS / operations, FEWEST_FIRST, MOST_FIRST);
     return ERROR_OK;
 }
@@ -276,7 +285,7 @@ static enum error_code price_baselines(struct search *search, struct error *e)
 static uint64_t identity(const struct search *search)
 {
     const struct search_options *options = &search->options;
-    const uint64_t words[] = {2 /* format */,
+    const uint64_t words[] = {3 /* format */,
                               search->domain->price_whole != NULL,
                               options->seed,
                               options->rollouts,
@@ -312,7 +321,7 @@ void core_tune(struct search *search, struct core_tuning tuning)
 {
     search->tuning = tuning;
     search->polish_budget =
-        tuning.no_polish ? 0 : clamp(search->options.rollouts / POLISH_SHARE, FEWEST_POLISH, MOST_POLISH);
+        tuning.no_polish ? 0 : clamp(search->options.rollouts, FEWEST_POLISH, MOST_POLISH);
     search->id = identity(search);
 }
 
@@ -391,6 +400,7 @@ void core_snapshot_reset(const struct search *search, struct core_snapshot *snap
 void search_begin(const struct search *search, struct search_blob *snapshot)
 {
     struct core_snapshot p = {.phase = SEARCH_EPOCHS, .tasks = search->options.parallelism};
+    p.stage_end = core_is_staged(search) ? search->first_stage : search->options.rollouts;
     uint32_t decisions = search->domain->decision_count;
     p.gains = mem_zalloc(decisions, sizeof *p.gains);
     for (uint32_t i = 0; i < decisions; i++)

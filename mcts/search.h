@@ -4,9 +4,8 @@
  *
  *   epoch e:  tasks 0 .. parallelism-1, each search_task(snapshot_e, e, index) -> delta   (pure; anywhere)
  *             search_merge(snapshot_e, deltas in index order) -> snapshot_e+1
- *   until     search_done(snapshot) (budget, no gain for 3 epochs, bound met)
- *   then      search_polish(snapshot) -> snapshot                        (local search; tasks as well)
- *             search_result(snapshot)
+ *   stages    of some epochs, each followed by epochs of a local search (the same functions) where it found
+ *             a better plan; until one finds none or the budget is spent (phase SEARCH_DONE)
  *
  * Snapshots and deltas are position-independent byte blobs with a checksum, checked when opened (they come
  * over a network). Nothing here reads a clock but search_run: seconds and cancel come in as callbacks that

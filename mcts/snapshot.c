@@ -10,13 +10,14 @@
  *   snapshot, from 32                               delta, from 32
  *   u32 epoch phase tasks idle stop                 u32 epoch phase index polish_tried
  *       polish_round polish_offset                  u64 rollouts evaluations cut
- *   u64 rollouts evaluations                        u8 count, best plans
- *       polish_evaluations cut                      u32 count, gains: u16 decision  i32 gain
- *   u8 count, best plans; the best by exact price   u32 count, nodes: u64 state  i32 value  list
- *   u32 count, curve: 4 x u64                       u32 count, edges, 24 bytes each: what is added up
- *   i32 gain of every decision                          u64 state  u32 action  u32 visits  i64 sum of rewards
- *   u32 count, nodes: u64 state  i32 value  list    for every edge again: what is not
- *   u32 count, edges, 32 bytes each:                    u64 child  i32 best reward
+ *       stage_end stage_gained barren               u8 count, best plans
+ *   u64 rollouts evaluations                        u32 count, gains: u16 decision  i32 gain
+ *       polish_evaluations cut                      u32 count, nodes: u64 state  i32 value  list
+ *   u8 count, best plans; the best by exact price   u32 count, edges, 24 bytes each: what is added up
+ *   u32 count, curve: 4 x u64                           u64 state  u32 action  u32 visits  i64 sum of rewards
+ *   i32 gain of every decision                      for every edge again: what is not
+ *   u32 count, nodes: u64 state  i32 value  list        u64 child  i32 best reward
+ *   u32 count, edges, 32 bytes each:
  *       u32 node  u32 action  u64 child
  *       u32 visits  i64 sum  i32 best
  *
@@ -258,8 +259,10 @@ void core_snapshot_write(const struct search *search, const struct core_snapshot
 {
     struct bytes_writer bytes_writer = {0};
     put_header(&bytes_writer, search, snapshot_magic);
-    const uint32_t words[] = {snapshot->epoch, snapshot->phase,        snapshot->tasks,        snapshot->idle,
-                              snapshot->stop,  snapshot->polish_round, snapshot->polish_offset};
+    const uint32_t words[] = {snapshot->epoch,         snapshot->phase,     snapshot->tasks,
+                              snapshot->idle,          snapshot->stop,      snapshot->polish_round,
+                              snapshot->polish_offset, snapshot->stage_end, snapshot->stage_gained,
+                              snapshot->barren};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         bytes_put(&bytes_writer, words[i], 4);
     bytes_put(&bytes_writer, snapshot->rollouts, 8);
@@ -290,8 +293,10 @@ enum error_code core_snapshot_read(const struct search *search, const void *byte
         get_header(&bytes_reader, search, bytes, size, snapshot_magic, "search snapshot", e);
     if (code)
         return code;
-    uint32_t *words[] = {&snapshot->epoch, &snapshot->phase,        &snapshot->tasks,        &snapshot->idle,
-                         &snapshot->stop,  &snapshot->polish_round, &snapshot->polish_offset};
+    uint32_t *words[] = {&snapshot->epoch,         &snapshot->phase,     &snapshot->tasks,
+                         &snapshot->idle,          &snapshot->stop,      &snapshot->polish_round,
+                         &snapshot->polish_offset, &snapshot->stage_end, &snapshot->stage_gained,
+                         &snapshot->barren};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         *words[i] = (uint32_t)bytes_get(&bytes_reader, 4);
     snapshot->rollouts = bytes_get(&bytes_reader, 8);
@@ -303,7 +308,8 @@ enum error_code core_snapshot_read(const struct search *search, const void *byte
     snapshot->curve_count = bytes_get_count(&bytes_reader, CURVE_SIZE);
     if (snapshot->curve_count > CORE_CURVE || snapshot->phase > SEARCH_DONE ||
         snapshot->tasks > CORE_MAX_TASKS || snapshot->stop > STOP_EXHAUSTED ||
-        snapshot->rollouts > UINT64_MAX / 4)
+        snapshot->rollouts > UINT64_MAX / 4 || snapshot->stage_end > search->options.rollouts ||
+        snapshot->stage_gained > 1)
         bytes_reader.bad = 1;
     for (uint32_t i = 0; i < snapshot->curve_count && !bytes_reader.bad; i++) {
         snapshot->curve[i].rollouts = bytes_get(&bytes_reader, 8);

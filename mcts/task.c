@@ -6,15 +6,15 @@
 
 uint64_t core_task_rollouts(const struct search *search, const struct core_snapshot *snapshot, uint32_t index)
 {
-    if (snapshot->phase != SEARCH_EPOCHS || snapshot->rollouts >= search->options.rollouts)
+    if (snapshot->phase != SEARCH_EPOCHS || snapshot->rollouts >= snapshot->stage_end)
         return 0;
-    uint64_t left = search->options.rollouts - snapshot->rollouts;
+    uint64_t left = snapshot->stage_end - snapshot->rollouts;
     uint64_t each = (uint64_t)search->first_rollouts << (snapshot->epoch < 5 ? snapshot->epoch : 5);
     if (search->options.method != SEARCH_MCTS && search->options.method != SEARCH_PER_ACTION)
         each = left; /* one task does it all */
     if (each * snapshot->tasks <= left)
         return each;
-    return left / snapshot->tasks + (index < left % snapshot->tasks); /* the last epoch is cut */
+    return left / snapshot->tasks + (index < left % snapshot->tasks); /* a stage's last epoch is cut */
 }
 
 /* ---- the delta ---- */

@@ -208,14 +208,14 @@ void planner_job_best(const struct planner_job *j, const struct search_state *st
 
 /* ---- what is shown meanwhile ---- */
 
-/* of the search; the local search behind the rollouts is the last twentieth, and rollouts alone never show
- * more than nine tenths, because they may end early */
+/* of the search, by rollouts; never all of it before the end, because a local search follows them, and never
+ * less than before, though rollouts go on behind a local search */
 static double fraction(const struct search_state *state, uint64_t budget)
 {
     if (state->phase == SEARCH_DONE)
         return 1;
     double done = budget ? (double)state->rollouts / (double)budget : 0;
-    return state->phase == SEARCH_POLISH ? 0.95 : done < 0.9 ? done : 0.9;
+    return done < 0.95 ? done : 0.95;
 }
 
 static int64_t best_baseline(const struct search *search)

@@ -127,8 +127,8 @@ void report_advice_lines(const struct report *report, struct text *text)
     int64_t made = advice->parts[REPORT_PART_MADE] + advice->parts[REPORT_PART_GATHERED];
     if (need <= advice->device_bytes) {
         report_bytes(advice->device_bytes, device);
-        text_printf(text, "the limit: with --memory-limit %lld it fits; a device has %s\n", (long long)need,
-                    device);
+        text_printf(text, "the limit: with --memory-limit %lld this plan fits; a device has %s\n",
+                    (long long)need, device);
     }
     text_printf(
         text,

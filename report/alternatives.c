@@ -83,17 +83,29 @@ static bool shards_alike(const struct report_argument *one, const struct report_
     return one->regather == other->regather;
 }
 
+/* its spec, and, where the two differ in that, whether it is gathered again between distant uses */
+static void spec_of(const struct report_argument *argument, const struct report_argument *other, char *out,
+                    size_t room)
+{
+    const char *how = argument->regather == other->regather ? ""
+                      : argument->regather                  ? " gathered again"
+                                                            : " gathered once";
+    snprintf(out, room, "%s%s", argument->spec, how);
+}
+
 static void compare_arguments(const struct report *plan, const struct report *other, struct arena *arena,
                               struct report_alternative *out)
 {
     out->classes = arena_alloc(arena, (plan->argument_count + 1) * sizeof *out->classes);
     for (uint32_t i = 0; i < plan->argument_count && i < other->argument_count; i++) {
         const struct report_argument *one = &plan->arguments[i], *two = &other->arguments[i];
-        char pattern[160];
+        char pattern[160], here[288], there[288];
         if (shards_alike(one, two))
             continue;
         pattern_of(one->name, pattern, sizeof pattern);
-        struct report_class *it = find_class(out, pattern, one->spec, two->spec);
+        spec_of(one, two, here, sizeof here);
+        spec_of(two, one, there, sizeof there);
+        struct report_class *it = find_class(out, pattern, here, there);
         it->count++;
         it->bytes += one->bytes_per_device;
     }

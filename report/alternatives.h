@@ -11,7 +11,7 @@ struct report;
 /* arguments of one class (names that differ in numbers alone) that the alternative shards otherwise */
 struct report_class {
     char pattern[160]; /* "params/layers/<star>/wq" */
-    char spec[256], other_spec[256];
+    char spec[288], other_spec[288];
     uint32_t count; /* arguments */
     int64_t bytes;  /* of them all on one device, under the plan */
 };

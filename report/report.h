@@ -85,19 +85,23 @@ enum report_reason {
     REPORT_CONFLICT_LOST, /* other dimensions of the same tensors have the axes */
     REPORT_NO_RULE,       /* an op takes it whole, or nothing that is offered changes anything */
     REPORT_NO_GAIN,
+    REPORT_MISSED, /* the best try is better than the plan: the search ended before it */
     REPORT_NOT_TRIED
 };
 struct report_whole { /* dimensions that look alike are one (a group) */
     uint32_t group;
     char label[64];
     int64_t size;
-    double memory, time; /* parts of the peak and of the step, 0 to 1 */
+    double memory, time; /* parts of the peak and of the step that have it whole, 0 to 1 */
+    bool partly;         /* some axis splits it in other tensors or ops */
+    char example[300];   /* the largest tensor alive at the peak that has it whole; "": none */
     enum report_reason reason;
     char sizes[300];               /* DOES_NOT_DIVIDE: by what, and the nearest sizes that do */
     char op[64], location[160];    /* NO_RULE: the op in the way; "" */
     bool tried, first, takes_turn; /* the best try: before the plan's decisions, else behind them */
     char best[160];                /* "vocab@model" */
     struct cost cost;
+    struct hash128 hash;
     int64_t step_ps, peak_bytes; /* of the plan with it */
 };
 /* What holds memory at the peak. */

@@ -1,7 +1,7 @@
 /* Dimensions that look alike are one group, so a group is what a reader calls a dimension. How much of the
- * memory at the peak has it, how much of the time is spent in ops over it, and is no factor of it split
- * anywhere: then why. The last reason is measured: the plan with the best decision for it is walked and
- * priced. */
+ * memory at the peak has it whole, how much of the time is spent in ops over all of it: then why, also where
+ * it is split in other tensors (`partly`). The last reason is measured: the plan with the best decision for
+ * it is walked and priced. */
 #include "report/whole.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum { HUNDREDTH = 100 }; /* from which share on a dimension has to be explained */
-enum { PRICED = 12 };     /* dimensions whose best try is priced: those with most memory or time */
+enum { PRICED = 24 };     /* dimensions whose best try is priced: those with most memory or time */
 
 struct finder {
     const struct plan_context *context;
@@ -21,7 +21,9 @@ struct finder {
     const int64_t *step_times;
     struct report *report;
     bool priced;
-    int64_t *bytes, *time_ps; /* by group */
+    int64_t *bytes, *time_ps; /* by group: of what has it whole */
+    int64_t *most;            /* by group: bytes of the largest of these tensors */
+    uint32_t *example;        /* by group: that tensor, a program value; NDA_NONE */
     bool *split;
     struct plan trial;
 };
@@ -33,21 +35,76 @@ static uint32_t group_at(const struct nda *n, uint32_t factor_index)
 
 /* ---- how much depends on each group ---- */
 
-/* groups of a value's atoms, as the space that defines it has them; each once */
-static void weigh_value(struct finder *finder, uint32_t value, int64_t bytes)
+/* the groups that an op or a tensor has, each once, and whether an axis splits it there */
+struct groups {
+    uint32_t at[NDA_MAX_FACTORS], count;
+    bool split[NDA_MAX_FACTORS];
+};
+
+static void add_group(struct groups *groups, uint32_t group, bool split)
+{
+    uint32_t i = 0;
+    while (i < groups->count && groups->at[i] != group)
+        i++;
+    if (i == NDA_MAX_FACTORS)
+        return;
+    if (i == groups->count) {
+        groups->at[groups->count++] = group;
+        groups->split[i] = false;
+    }
+    groups->split[i] |= split;
+}
+
+static bool atom_is_split(const struct finder *finder, const struct spmd_value *value, uint32_t atom)
+{
+    uint32_t dim = nda_atoms(finder->n, value->origin)[atom].dim;
+    for (uint32_t axis = 0; axis < finder->mesh->axis_count; axis++)
+        if (finder->mesh->axes[axis].size > 1 &&
+            (value->form.at[axis] == atom || value->form.at[axis] == SPMD_WHOLE + dim))
+            return true;
+    return false;
+}
+
+/* groups of a value's atoms, as the space that defines it has them */
+static void weigh_value(struct finder *finder, const struct spmd_value *value, int64_t bytes)
 {
     const struct nda *n = finder->n;
-    uint32_t slot = n->value_def_slot[value], seen[NDA_MAX_FACTORS], count = 0;
-    for (uint32_t i = 0; slot != NDA_NONE && i < nda_atom_count(n, value); i++) {
+    uint32_t slot = n->value_def_slot[value->origin];
+    struct groups groups = {.count = 0};
+    for (uint32_t i = 0; slot != NDA_NONE && i < nda_atom_count(n, value->origin); i++) {
         uint32_t factor = nda_slot_factor(n, slot, i);
-        if (factor == NDA_NONE || count == NDA_MAX_FACTORS)
-            continue;
-        bool again = false;
-        for (uint32_t k = 0; k < count; k++)
-            again |= seen[k] == group_at(n, factor);
-        seen[count++] = group_at(n, factor);
-        finder->bytes[seen[count - 1]] += again ? 0 : bytes;
+        if (factor != NDA_NONE)
+            add_group(&groups, group_at(n, factor), atom_is_split(finder, value, i));
     }
+    for (uint32_t i = 0; i < groups.count; i++) {
+        uint32_t group = groups.at[i];
+        if (groups.split[i])
+            continue;
+        finder->bytes[group] += bytes;
+        if (bytes > finder->most[group]) {
+            finder->most[group] = bytes;
+            finder->example[group] = value->origin;
+        }
+    }
+}
+
+static bool factor_is_split(const struct finder *finder, const struct spmd_step *step, uint32_t factor)
+{
+    for (uint32_t axis = 0; step->cells != SPMD_NONE && axis < finder->mesh->axis_count; axis++)
+        if (finder->mesh->axes[axis].size > 1 && finder->local->cells[step->cells + axis].factor == factor)
+            return true;
+    return false;
+}
+
+static void weigh_step(struct finder *finder, const struct spmd_step *step, int64_t time_ps)
+{
+    const struct nda *n = finder->n;
+    uint32_t space = step->kind == SPMD_OP ? n->op_space[step->op] : NDA_NONE;
+    struct groups groups = {.count = 0};
+    for (uint32_t k = 0; space != NDA_NONE && k < n->spaces[space].factor_count; k++)
+        add_group(&groups, group_at(n, n->spaces[space].factors + k), factor_is_split(finder, step, k));
+    for (uint32_t i = 0; i < groups.count; i++)
+        finder->time_ps[groups.at[i]] += groups.split[i] ? 0 : time_ps * step->trips;
 }
 
 static void weigh(struct finder *finder)
@@ -58,21 +115,10 @@ static void weigh(struct finder *finder)
     struct price_live *live = price_live_at(local, evaluator_machine(finder->report->evaluator),
                                             finder->report->price.peak_step, &count);
     for (uint32_t i = 0; i < count; i++)
-        weigh_value(finder, local->values[live[i].value].origin, live[i].bytes);
+        weigh_value(finder, &local->values[live[i].value], live[i].bytes);
     free(live);
-    for (uint32_t i = 0; i < local->step_count; i++) {
-        const struct spmd_step *step = &local->steps[i];
-        uint32_t space = step->kind == SPMD_OP ? n->op_space[step->op] : NDA_NONE;
-        uint32_t seen[NDA_MAX_FACTORS], groups = 0;
-        for (uint32_t k = 0; space != NDA_NONE && k < n->spaces[space].factor_count; k++) {
-            uint32_t group = group_at(n, n->spaces[space].factors + k);
-            bool again = false;
-            for (uint32_t at = 0; at < groups; at++)
-                again |= seen[at] == group;
-            seen[groups++] = group;
-            finder->time_ps[group] += again ? 0 : finder->step_times[i] * step->trips;
-        }
-    }
+    for (uint32_t i = 0; i < local->step_count; i++)
+        weigh_step(finder, &local->steps[i], finder->step_times[i]);
     for (uint32_t space = 0; space < n->space_count; space++)
         for (uint32_t axis = 0; axis < finder->mesh->axis_count; axis++) {
             uint8_t factor = plan_space(finder->plan, space)[axis].factor;
@@ -154,14 +200,15 @@ static enum error_code try_decision(struct finder *finder, struct plan_decision 
                           plan->factors[i].axis);
     if (!first)
         changed = plan_apply(finder->context, &finder->trial, decision);
-    if (!changed)
+    if (!changed || hash128_compare(finder->trial.hash, finder->plan->hash) == 0)
         return ERROR_OK;
     TRY(evaluator_price(finder->session, &finder->trial, &price, &cost, e));
     whole->takes_turn |= !first;
-    if (!whole->tried || cost.c < whole->cost.c) {
+    if (!whole->tried || cost_compare(cost, finder->trial.hash, whole->cost, whole->hash) < 0) {
         whole->tried = true;
         whole->first = first;
         whole->cost = cost;
+        whole->hash = finder->trial.hash;
         whole->step_ps = price.step_ps;
         whole->peak_bytes = price.peak_bytes;
         struct text text = {0};
@@ -189,6 +236,10 @@ static enum error_code try_group(struct finder *finder, struct report_whole *who
         whole->reason = REPORT_NO_RULE;
     else
         whole->reason = whole->takes_turn ? REPORT_NO_GAIN : REPORT_CONFLICT_LOST;
+    if (whole->tried &&
+        cost_compare(whole->cost, whole->hash, finder->report->cost, finder->plan->hash) < 0 &&
+        whole->cost.c < finder->report->cost.c)
+        whole->reason = REPORT_MISSED;
     return ERROR_OK;
 }
 
@@ -202,6 +253,27 @@ static int by_share(const void *left, const void *right)
     return whole->group < other->group ? -1 : whole->group > other->group;
 }
 
+/* "f32[8,32,256] of stablehlo.dot_general at line 52", "params/w" */
+static void tell_example(const struct finder *finder, uint32_t group, char *out, size_t room)
+{
+    const struct ir_program *program = finder->n->program;
+    uint32_t value = finder->example[group];
+    char type[64], location[160];
+    out[0] = 0;
+    if (value == NDA_NONE)
+        return;
+    const struct ir_value *origin = &program->values[value];
+    report_type(program, value, type, sizeof type);
+    if (origin->op == IR_NONE) {
+        bool argument = origin->block == finder->n->block;
+        snprintf(out, room, "%s of %s", type,
+                 argument ? finder->report->arguments[origin->index].name : "a loop");
+        return;
+    }
+    report_location(program, origin->op, location, sizeof location);
+    snprintf(out, room, "%s of %s at %s", type, ir_op_name(program, origin->op), location);
+}
+
 static void list(struct finder *finder)
 {
     struct report *report = finder->report;
@@ -211,15 +283,16 @@ static void list(struct finder *finder)
                         (double)(report->price.peak_bytes > 0 ? report->price.peak_bytes : 1);
         double time =
             (double)finder->time_ps[group] / (double)(report->price.step_ps > 0 ? report->price.step_ps : 1);
-        if (finder->split[group] || finder->n->groups[group].size < 2 ||
-            (memory * HUNDREDTH <= 1 && time * HUNDREDTH <= 1))
+        if (finder->n->groups[group].size < 2 || (memory * HUNDREDTH <= 1 && time * HUNDREDTH <= 1))
             continue;
         struct report_whole *whole = &report->whole[report->whole_count++];
         whole->group = group;
         whole->size = finder->n->groups[group].size;
+        whole->partly = finder->split[group];
         whole->memory = memory < 1 ? memory : 1;
         whole->time = time < 1 ? time : 1;
         snprintf(whole->label, sizeof whole->label, "%s", finder->n->groups[group].label);
+        tell_example(finder, group, whole->example, sizeof whole->example);
     }
     qsort(report->whole, report->whole_count, sizeof *report->whole, by_share);
 }
@@ -273,6 +346,10 @@ enum error_code report_find_whole(const struct plan_context *context, struct eva
                             .priced = priced};
     finder.bytes = mem_zalloc(finder.n->group_count + 1, sizeof *finder.bytes);
     finder.time_ps = mem_zalloc(finder.n->group_count + 1, sizeof *finder.time_ps);
+    finder.most = mem_zalloc(finder.n->group_count + 1, sizeof *finder.most);
+    finder.example = mem_zalloc(finder.n->group_count + 1, sizeof *finder.example);
+    for (uint32_t i = 0; i < finder.n->group_count; i++)
+        finder.example[i] = NDA_NONE;
     finder.split = mem_zalloc(finder.n->group_count + 1, sizeof *finder.split);
     plan_init(&finder.trial, finder.n, finder.mesh);
     weigh(&finder);
@@ -282,6 +359,8 @@ enum error_code report_find_whole(const struct plan_context *context, struct eva
     plan_release(&finder.trial);
     free(finder.bytes);
     free(finder.time_ps);
+    free(finder.most);
+    free(finder.example);
     free(finder.split);
     return code;
 }
@@ -293,6 +372,7 @@ const char *report_reason_name(enum report_reason reason)
     case REPORT_CONFLICT_LOST: return "conflict_lost";
     case REPORT_NO_RULE: return "no_rule";
     case REPORT_NO_GAIN: return "no_gain";
+    case REPORT_MISSED: return "missed";
     case REPORT_NOT_TRIED: return "not_tried";
     }
     return "";
@@ -325,7 +405,8 @@ void report_text_whole(const struct report *report, struct text *text)
             if (whole->op[0])
                 text_printf(text, "no rule: %s at %s takes it whole\n", whole->op, whole->location);
             else
-                text_add(text, "no decision has an effect: pins, or all axes taken\n");
+                text_printf(text, "no %sdecision has an effect: pins, or all axes taken\n",
+                            whole->partly ? "other " : "");
             break;
         case REPORT_CONFLICT_LOST:
             text_add(
@@ -337,7 +418,14 @@ void report_text_whole(const struct report *report, struct text *text)
             text_add(text, "no gain: ");
             text_price(report, whole, text);
             break;
-        case REPORT_NOT_TRIED: text_add(text, "not tried\n"); break;
+        case REPORT_MISSED:
+            text_add(text, "better, and missed by this search (a longer one would try it): ");
+            text_price(report, whole, text);
+            break;
+        case REPORT_NOT_TRIED: text_add(text, "not tried: smaller parts are not priced\n"); break;
         }
+        if (whole->example[0])
+            text_printf(text, "%38s%s%s\n", "",
+                        whole->partly ? "split elsewhere; whole in " : "largest: ", whole->example);
     }
 }

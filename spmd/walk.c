@@ -217,6 +217,8 @@ enum error_code spmd_walk(const struct plan_context *context, const struct plan 
     walk.regathers = out->options.regather;
     for (uint32_t i = 0; i < plan->argument_count; i++)
         walk.regathers |= plan->regather[i] != 0;
+    for (uint32_t i = 0; i < plan->group_count; i++)
+        walk.wholes |= plan->whole[i] != 0;
     walk_defer(&walk);
     add_arguments(&walk);
     walk_block(&walk, n->block);

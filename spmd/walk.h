@@ -192,6 +192,7 @@ struct walk {
     int64_t combine_bytes;
     bool deferring; /* some value stays partial */
     bool regathers; /* some gathered value may be let go */
+    bool wholes;    /* some gradients stay whole until the update */
     uint32_t depth;
     int64_t trips;
     uint32_t next_combined;

@@ -97,6 +97,30 @@ static uint32_t placed_axes(const struct walk *walk, const struct spmd_form *now
     return mask;
 }
 
+/* Axes on which what use u reads is reduced whole, though u wants a piece: u is an update's, and the plan
+ * says so of the group that the axis shards there (scope whole). */
+static uint32_t whole_axes(const struct walk *walk, uint32_t u)
+{
+    uint32_t op = walk->table->operand_op[u], mask = 0;
+    for (uint32_t depth = 0; (walk->table->ops[op].flags & WALK_LAZY) && depth < WALK_DEPTH; depth++) {
+        uint32_t result = ir_result(walk->program, op, 0);
+        if (walk->table->use_start[result] == walk->table->use_start[result + 1])
+            return 0;
+        op = walk->table->operand_op[walk->table->uses[walk->table->use_start[result]]];
+    }
+    uint32_t space = walk->table->ops[op].space;
+    if (space == NDA_NONE || !plan_context_updates(walk->context, space))
+        return 0;
+    for (uint32_t axis = 0; axis < walk->axes; axis++) {
+        uint8_t factor = plan_space(walk->plan, space)[axis].factor;
+        if (factor == NDA_NO_FACTOR)
+            continue;
+        const struct nda_factor *nm = &walk->nda->factors[walk->nda->spaces[space].factors + factor];
+        mask |= (uint32_t)(walk->plan->whole[walk->nda->colors[nm->color].group] >> axis & 1) << axis;
+    }
+    return mask;
+}
+
 void walk_reduce_result(struct walk *walk, uint32_t value)
 {
     uint32_t origin = walk->local->values[value].origin;
@@ -111,8 +135,14 @@ void walk_reduce_result(struct walk *walk, uint32_t value)
 
     if (!partial)
         return;
-    if (table->use_start[origin] < table->use_start[origin + 1])
-        walk_wanted(walk, table->uses[table->use_start[origin]], 0, &wanted);
+    if (table->use_start[origin] < table->use_start[origin + 1]) {
+        uint32_t first = table->uses[table->use_start[origin]];
+        walk_wanted(walk, first, 0, &wanted);
+        uint32_t whole = walk->wholes ? whole_axes(walk, first) : 0;
+        for (uint32_t axis = 0; whole >> axis; axis++)
+            if (whole >> axis & 1)
+                walk_form_drop(&wanted, walk->axes, axis);
+    }
     const struct nda_atom *atoms = nda_atoms(walk->nda, origin);
     for (uint32_t axis = 0; axis < walk->axes; axis++)
         if (partial >> axis & 1)

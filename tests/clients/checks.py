@@ -75,8 +75,8 @@ def check(name, make, share=0.45, steps=3, factor=1.1):
     return row
 
 
-def check_all(models, wider):
-    """those that the command line names, else all; wider: what XLA moves of some, over what the plan does; returns the exit status"""
+def check_all(models):
+    """those that the command line names, else all; returns the exit status"""
     for name in sys.argv[1:] or models:
-        check(name, models[name], factor=wider.get(name, 1.1))
+        check(name, models[name])
     return 0

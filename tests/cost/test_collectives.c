@@ -213,6 +213,27 @@ static void all_ports_of_a_host_carry_a_ring(void **state)
     assert_in_range(host.time_ps / 1000000, 4500, 4950);
 }
 
+/* What a message of no size takes between two hosts depends on how many of a host's devices take part: XLA's
+ * estimates for two hosts of eight H100, in microseconds. */
+static void parts_of_hosts_wait_longest(void **state)
+{
+    static const struct {
+        const char *axes;
+        uint32_t mask;
+        uint8_t kind;
+        int64_t bytes, us;
+    } known[] = {{"a=2,b=8", 1, SPMD_ALL_REDUCE, 4, 119},       {"a=4,b=4", 1, SPMD_ALL_GATHER, 16384, 175},
+                 {"a=4,b=4", 3, SPMD_ALL_GATHER, 61440, 115},   {"a=4,b=4", 1, SPMD_ALL_REDUCE, 32768, 305},
+                 {"a=4,b=4", 3, SPMD_ALL_REDUCE, 36864, 184},   {"a=4,b=4", 1, SPMD_ALL_TO_ALL, 131072, 272},
+                 {"a=4,b=4", 3, SPMD_ALL_TO_ALL, 16777216, 718}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        int64_t us =
+            over(known[i].axes, "h100", COST_XLA_GPU, known[i].kind, known[i].bytes, known[i].mask).time_ps /
+            1000000;
+        assert_in_range(us, known[i].us * 9 / 10, known[i].us * 11 / 10);
+    }
+}
+
 /* a host of eight that twelve devices do not fill evenly: as if every device of a group had one to itself */
 static void uneven_hosts_are_taken_at_their_slowest(void **state)
 {
@@ -229,6 +250,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same_groups_cost_the_same),
         cmocka_unit_test(all_ports_of_a_host_carry_a_ring),
+        cmocka_unit_test(parts_of_hosts_wait_longest),
         cmocka_unit_test(uneven_hosts_are_taken_at_their_slowest),
         cmocka_unit_test(switch_in_a_host),
         cmocka_unit_test(switch_between_hosts),

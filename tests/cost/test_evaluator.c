@@ -98,8 +98,9 @@ static void replicated_is_the_unsharded_module(void **state)
     assert_true(fsdp.step_ps * 10 < price->step_ps);
     assert_true(fsdp.peak_bytes * 10 < price->peak_bytes);
     assert_in_range(fsdp.argument_bytes, price->argument_bytes / 16, price->argument_bytes / 16 + 1000000);
-    /* nearly all of the matmuls' FLOPs divide by sixteen; their weights are read whole on every device */
-    assert_in_range(fsdp.matmul_ps, price->matmul_ps / 16, price->matmul_ps / 16 * 5 / 4);
+    /* nearly all of the matmuls' FLOPs divide by sixteen (each rounded to a picosecond); their weights are
+     * read whole on every device */
+    assert_in_range(fsdp.matmul_ps, price->matmul_ps / 16 - 1000, price->matmul_ps / 16 * 5 / 4);
     plan_release(&plan);
     subject_close(&subject);
 }

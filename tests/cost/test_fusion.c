@@ -179,6 +179,27 @@ static void siblings_read_once(void **state)
     expect(text, COST_FUSE_BYTES | COST_FUSE_SIBLINGS, 0, 12 * N + 4 * N);
 }
 
+/* m' = a + b, a rate computed from the step's number, p = m' x rate: the rate may be there before m' is, so
+ * that p need not read m' again. A number that m' itself goes into may not. */
+static void numbers_of_arguments_part_no_siblings(void **state)
+{
+    for (int of_arguments = 0; of_arguments < 2; of_arguments++) {
+        char text[1024];
+        snprintf(text, sizeof text,
+                 "func.func @main(%%a: " VECTOR ", %%b: " VECTOR ", %%c: tensor<f32>) -> (" VECTOR ", " VECTOR
+                 ", tensor<f32>) {\n"
+                 "    %%0 = stablehlo.add %%a, %%b : " VECTOR "\n"
+                 "    %%1 = stablehlo.slice %%0 [0:1] : (" VECTOR ") -> tensor<1xf32>\n"
+                 "    %%2 = stablehlo.reshape %%1 : (tensor<1xf32>) -> tensor<f32>\n"
+                 "    %%3 = stablehlo.sine %s : tensor<f32>\n"
+                 "    %%4 = stablehlo.broadcast_in_dim %%3, dims = [] : (tensor<f32>) -> " VECTOR "\n"
+                 "    %%5 = stablehlo.multiply %%0, %%4 : " VECTOR "\n"
+                 "    return %%0, %%5, %%3 : " VECTOR ", " VECTOR ", tensor<f32>\n}\n",
+                 of_arguments ? "%c" : "%2");
+        expect(text, COST_FUSE_BYTES | COST_FUSE_SIBLINGS, 0, (of_arguments ? 16 : 20) * N + 12);
+    }
+}
+
 /* bf16 that is stored between elementwise kernels takes four bytes where there is no such arithmetic */
 static void bf16_is_kept_wide_without_its_arithmetic(void **state)
 {
@@ -390,6 +411,53 @@ static void arithmetic_takes_time(void **state)
     expect(floors, COST_FUSE_BYTES | COST_FUSE_WORK, 0, 8 * N);
 }
 
+/* .. but for a kernel that keeps its rows: that is Triton's */
+static void kernels_of_rows_take_their_bytes(void **state)
+{
+    static const char text[] =
+        "func.func @main(%a: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {\n"
+        "    %0 = stablehlo.constant dense<0.0> : tensor<f32>\n"
+        "    %1 = stablehlo.reduce(%a init: %0) applies stablehlo.add across dimensions = [1] : "
+        "(tensor<1024x1024xf32>, tensor<f32>) -> tensor<1024xf32>\n"
+        "    %2 = stablehlo.broadcast_in_dim %1, dims = [0] : (tensor<1024xf32>) -> tensor<1024x1024xf32>\n"
+        "    %3 = stablehlo.subtract %a, %2 : tensor<1024x1024xf32>\n"
+        "    %4 = stablehlo.sine %3 : tensor<1024x1024xf32>\n"
+        "    return %4 : tensor<1024x1024xf32>\n}\n";
+    expect(text, COST_FUSE_BYTES | COST_FUSE_ROWS | COST_FUSE_WORK, 0, 8 * N);
+}
+
+/* XLA's table of an H100: microseconds of products of bf16, within a tenth */
+static void products_take_their_shapes_time(void **state)
+{
+    static const struct {
+        int batches, rows, columns, sums;
+        double us;
+    } known[] = {{1, 4096, 4096, 4096, 176.2}, {1, 8192, 16384, 2048, 747.4}, {1, 32768, 512, 2048, 129.4},
+                 {32, 2048, 2048, 256, 171.5}, {32, 2048, 256, 2048, 131.2},  {128, 2048, 2048, 128, 343.0},
+                 {256, 1024, 1024, 80, 198.1}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        char text[1024];
+        struct subject subject;
+        struct error e;
+        int b = known[i].batches, m = known[i].rows, n = known[i].columns, k = known[i].sums;
+        snprintf(
+            text, sizeof text,
+            "func.func @main(%%a: tensor<%dx%dx%dxbf16>, %%b: tensor<%dx%dx%dxbf16>) -> "
+            "tensor<%dx%dx%dxbf16> {\n"
+            "    %%0 = stablehlo.dot_general %%a, %%b, batching_dims = [0] x [0], contracting_dims = [2] "
+            "x [1] : (tensor<%dx%dx%dxbf16>, tensor<%dx%dx%dxbf16>) -> tensor<%dx%dx%dxbf16>\n"
+            "    return %%0 : tensor<%dx%dx%dxbf16>\n}\n",
+            b, m, k, b, k, n, b, m, n, b, m, k, b, k, n, b, m, n, b, m, n);
+        ASSERT_OK(subject_text(&subject, text, strlen(text), &e), &e);
+        ASSERT_OK(subject_mesh(&subject, "x=2", &e), &e);
+        ASSERT_OK(cost_machine_create(&subject.mesh, "h100", 0, &subject.machine, &e), &e);
+        ASSERT_OK(subject_evaluator(&subject, &e), &e);
+        int64_t ps = evaluator_unsharded(subject.evaluator)->matmul_ps;
+        assert_in_range(ps, (int64_t)(known[i].us * 0.9e6), (int64_t)(known[i].us * 1.2e6));
+        subject_close(&subject);
+    }
+}
+
 /* Scores of `heads` heads that share their keys leave the product as [batch, keys, queries, heads]; the next
  * one reads exponentials of them as [batch, keys, heads, queries]. */
 static char *shared_keys(int heads)
@@ -597,6 +665,9 @@ int main(void)
         cmocka_unit_test(rows_stay_in_the_kernel),
         cmocka_unit_test(badly_padded_rows_are_stored),
         cmocka_unit_test(siblings_read_once),
+        cmocka_unit_test(numbers_of_arguments_part_no_siblings),
+        cmocka_unit_test(kernels_of_rows_take_their_bytes),
+        cmocka_unit_test(products_take_their_shapes_time),
         cmocka_unit_test(bf16_is_kept_wide_without_its_arithmetic),
         cmocka_unit_test(turned_arguments_are_copied),
         cmocka_unit_test(products_take_their_operands_in),

@@ -11,4 +11,4 @@ source = os.environ["TOAST_SOURCE"]
 sys.exit(subprocess.run([sys.executable, os.path.join(source, "bench", "peak.py"), "--models",
                          "mlp,paper_attention,itx,gpt_torch,t2b", "--only",
                          "replicated,batch:data,batch:data+batch:model,batch:data+megatron:model,fsdp:data+megatron:model,"
-                         "megatron:data+batch:model,zero1:data+fsdp:model"]).returncode)
+                         "megatron:data+batch:model,zero2:data+fsdp:model"]).returncode)

@@ -328,6 +328,190 @@ static void test_initial_value_counts_once(void **state)
     }
 }
 
+/* ---------------------------------------------------------------- partial sums that meet */
+#define TIED_ARGUMENTS                                                                                       \
+    "%x: tensor<16x4xf32>, %g: tensor<16x32xf32>, %i: tensor<16x1xi32>, %w: tensor<32x4xf32>"
+#define TIED_DOT                                                                                             \
+    "%0 = stablehlo.dot_general %x, %g, contracting_dims = [0] x [0] : (tensor<16x4xf32>, "                  \
+    "tensor<16x32xf32>) -> tensor<4x32xf32>\n"                                                               \
+    "%1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<4x32xf32>) -> tensor<32x4xf32>\n"                  \
+    "%zero = stablehlo.constant dense<0.0> : tensor<f32>\n"                                                  \
+    "%zeros = stablehlo.broadcast_in_dim %zero, dims = [] : (tensor<f32>) -> tensor<32x4xf32>\n"
+#define TIED_SCATTER(into)                                                                                   \
+    "%2 = \"stablehlo.scatter\"(" into ", %i, %x) ({\n^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"             \
+    "%9 = stablehlo.add %a, %b : tensor<f32>\nstablehlo.return %9 : tensor<f32>\n}) "                        \
+    "{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], " \
+    "scatter_dims_to_operand_dims = [0], index_vector_dim = 1>} : (tensor<32x4xf32>, tensor<16x1xi32>, "     \
+    "tensor<16x4xf32>) -> tensor<32x4xf32>\n"
+#define TIED_END                                                                                             \
+    "%3 = stablehlo.add %1, %2 : tensor<32x4xf32>\n%4 = stablehlo.multiply %3, %w : "                        \
+    "tensor<32x4xf32>\n return %4 : tensor<32x4xf32>"
+
+/* the annotated module with the dot (and the scatter, if any) split over the batch, by all axes; owned */
+static char *tied_text(const char *program, const char *mesh, bool scatters)
+{
+    struct setup setup;
+    open_text(&setup, program, mesh);
+    for (uint32_t axis = 0; axis < setup.mesh.axis_count; axis++) {
+        shard(&setup, IR_DOT_GENERAL, false, 0, 0, axis);
+        if (scatters)
+            shard(&setup, IR_SCATTER, false, 2, 0, axis);
+    }
+    expect_all_forms(&setup);
+    char *text = emit_text(&setup, EMIT_ANNOTATED);
+    close_setup(&setup);
+    return text;
+}
+
+static void expect_in(const char *text, const char *what)
+{
+    if (!strstr(text, what))
+        fail_msg("not in the module: %s\n%s", what, text);
+}
+
+/* dot and scatter keep a dim of summands over the batch; transpose and add carry it; one sum follows */
+static void test_sums_meet(void **state)
+{
+    static const char program[] =
+        MAIN(TIED_ARGUMENTS, "tensor<32x4xf32>", TIED_DOT TIED_SCATTER("%zeros") TIED_END);
+    (void)state;
+    char *text = tied_text(program, "a=4", true);
+    expect_in(text, "lhs_batching_dimensions = [0], rhs_batching_dimensions = [0], "
+                    "lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1]>} : "
+                    "(tensor<4x4x4xf32>, tensor<4x4x32xf32>) -> tensor<4x4x32xf32>");
+    expect_in(text, "permutation = array<i64: 0, 2, 1>} : (tensor<4x4x32xf32>) -> tensor<4x32x4xf32>");
+    expect_in(text, "update_window_dims = [2], inserted_window_dims = [1], input_batching_dims = [0], "
+                    "scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [1], "
+                    "index_vector_dim = 2>");
+    expect_in(text, ": (tensor<4x32x4xf32>, tensor<4x4x1xi32>, tensor<4x4x4xf32>) -> tensor<4x32x4xf32>");
+    expect_in(text, "#sdy.sharding<@mesh, [{\"a\"}, {}, {}]>} : (tensor<4x32x4xf32>) -> tensor<4x32x4xf32>");
+    expect_in(text, "\"stablehlo.add\"(%");
+    expect_in(text, "(tensor<4x32x4xf32>, tensor<4x32x4xf32>) -> tensor<4x32x4xf32>");
+    expect_in(text, "{dimensions = array<i64: 0>} : (tensor<4x32x4xf32>, tensor<f32>) -> tensor<32x4xf32>");
+    assert_int_equal(occurrences(text, "\"stablehlo.reduce\""), 1);
+    free(text);
+}
+
+/* several axes on one dim: one leading dim, major axis first */
+static void test_sums_meet_over_two_axes(void **state)
+{
+    static const char program[] =
+        MAIN(TIED_ARGUMENTS, "tensor<32x4xf32>", TIED_DOT TIED_SCATTER("%zeros") TIED_END);
+    (void)state;
+    char *text = tied_text(program, "a=4,b=2", true);
+    expect_in(text, "lhs_batching_dimensions = [0], rhs_batching_dimensions = [0]");
+    expect_in(text, "input_batching_dims = [0], scatter_indices_batching_dims = [0]");
+    expect_in(text, "[{\"a\", \"b\"}, {}, {}]>} : (tensor<8x32x4xf32>)");
+    expect_in(text, "{dimensions = array<i64: 0>} : (tensor<8x32x4xf32>, tensor<f32>) -> tensor<32x4xf32>");
+    free(text);
+}
+
+/* .. where one op has them in another order: a leading dim each, in the mesh's order */
+static void test_sums_meet_in_two_orders(void **state)
+{
+    static const char program[] =
+        MAIN(TIED_ARGUMENTS, "tensor<32x4xf32>", TIED_DOT TIED_SCATTER("%zeros") TIED_END);
+    struct setup setup;
+    (void)state;
+    open_text(&setup, program, "a=4,b=2");
+    for (uint32_t axis = 0; axis < 2; axis++) {
+        shard(&setup, IR_DOT_GENERAL, false, 0, 0, axis);
+        shard(&setup, IR_SCATTER, false, 2, 0, axis);
+    }
+    for (uint32_t i = 0; i < setup.nda->space_count; i++)
+        if (setup.nda->spaces[i].kind == NDA_SPACE_OP &&
+            setup.prepared.ops[setup.nda->spaces[i].op].code == IR_SCATTER)
+            for (uint32_t axis = 0; axis < 2; axis++)
+                setup.plan.cells[2 * i + axis].position = (uint8_t)(1 - axis);
+    expect_all_forms(&setup);
+    char *text = emit_text(&setup, EMIT_ANNOTATED);
+    expect_in(text, "lhs_batching_dimensions = [0, 1], rhs_batching_dimensions = [0, 1]");
+    expect_in(text, "input_batching_dims = [0, 1], scatter_indices_batching_dims = [1, 0]");
+    expect_in(text, "[{\"a\"}, {\"b\"}, {}, {}]>} : (tensor<4x2x32x4xf32>)");
+    expect_in(text,
+              "{dimensions = array<i64: 0, 1>} : (tensor<4x2x32x4xf32>, tensor<f32>) -> tensor<32x4xf32>");
+    free(text);
+    close_setup(&setup);
+}
+
+/* a reduce keeps the dim, which then goes to the front; a multiple, a slice and a reshape carry it */
+static void test_sums_pass(void **state)
+{
+    static const char program[] =
+        MAIN("%x: tensor<3x16x4xf32>, %y: tensor<16x3xf32>, %z: tensor<16x8xf32>, %k: tensor<f32>",
+             "tensor<12xf32>",
+             "%zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+             "%0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : "
+             "(tensor<3x16x4xf32>, tensor<f32>) -> tensor<3x4xf32>\n"
+             "%1 = stablehlo.dot_general %y, %z, contracting_dims = [0] x [0] : (tensor<16x3xf32>, "
+             "tensor<16x8xf32>) -> tensor<3x8xf32>\n"
+             "%2 = stablehlo.slice %1 [0:3, 2:6] : (tensor<3x8xf32>) -> tensor<3x4xf32>\n"
+             "%3 = stablehlo.broadcast_in_dim %k, dims = [] : (tensor<f32>) -> tensor<3x4xf32>\n"
+             "%4 = stablehlo.multiply %3, %2 : tensor<3x4xf32>\n"
+             "%5 = stablehlo.subtract %0, %4 : tensor<3x4xf32>\n"
+             "%6 = stablehlo.reshape %5 : (tensor<3x4xf32>) -> tensor<12xf32>\n return %6 : tensor<12xf32>");
+    struct setup setup;
+    (void)state;
+    open_text(&setup, program, "a=4");
+    shard(&setup, IR_REDUCE, false, 0, 1, 0);
+    shard(&setup, IR_DOT_GENERAL, false, 0, 0, 0);
+    expect_all_forms(&setup);
+    char *text = emit_text(&setup, EMIT_ANNOTATED);
+    expect_in(text, "{dimensions = array<i64: 2>} : (tensor<3x4x4x4xf32>, tensor<f32>) -> tensor<3x4x4xf32>");
+    expect_in(text, "permutation = array<i64: 1, 0, 2>} : (tensor<3x4x4xf32>) -> tensor<4x3x4xf32>");
+    expect_in(text, "start_indices = array<i64: 0, 0, 2>");
+    expect_in(text, "\"stablehlo.subtract\"");
+    expect_in(text, "(tensor<4x3x4xf32>) -> tensor<4x12xf32>");
+    expect_in(text, "(tensor<4x12xf32>, tensor<f32>) -> tensor<12xf32>");
+    free(text);
+    close_setup(&setup);
+}
+
+/* one partial sum alone, one that starts from values, one that a lookup leaves: as they are */
+static void test_sums_left(void **state)
+{
+    static const char *const programs[] = {
+        MAIN(TIED_ARGUMENTS, "tensor<32x4xf32>", TIED_DOT "return %1 : tensor<32x4xf32>"),
+        MAIN(TIED_ARGUMENTS, "tensor<32x4xf32>", TIED_DOT TIED_SCATTER("%w") TIED_END),
+        MAIN(TIED_ARGUMENTS, "tensor<32x4xf32>",
+             TIED_DOT TIED_SCATTER("%zeros") "%5 = stablehlo.concatenate %1, %2, dim = 0 : "
+                                             "(tensor<32x4xf32>, tensor<32x4xf32>) -> tensor<64x4xf32>\n"
+                                             "%6 = stablehlo.slice %5 [0:32, 0:4] : (tensor<64x4xf32>) -> "
+                                             "tensor<32x4xf32>\n return %6 : tensor<32x4xf32>")};
+    (void)state;
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        char *text = tied_text(programs[i], "a=4", i > 0);
+        assert_int_equal(occurrences(text, "batching_dim"), 0);
+        assert_int_equal(occurrences(text, "\"stablehlo.reduce\""), 0);
+        free(text);
+    }
+}
+
+/* a version that only cuts a definition leaves the definition's own form said, for its other uses */
+static void test_slice_keeps_its_source(void **state)
+{
+    static const char program[] =
+        MAIN("%x: tensor<16x8xf32>, %y: tensor<16x8xf32>", "tensor<16x8xf32>, tensor<16x8xf32>",
+             "%0 = stablehlo.negate %x : tensor<16x8xf32>\n%1 = stablehlo.tanh %0 : tensor<16x8xf32>\n"
+             "%2 = stablehlo.multiply %0, %y : tensor<16x8xf32>\n"
+             "return %1, %2 : tensor<16x8xf32>, tensor<16x8xf32>");
+    struct setup setup;
+    (void)state;
+    open_text(&setup, program, "a=4");
+    for (uint32_t i = 0; i < setup.nda->space_count; i++) /* the product alone, of its factor 0: the rows */
+        if (setup.nda->spaces[i].kind == NDA_SPACE_OP &&
+            setup.prepared.ops[setup.nda->spaces[i].op].code == IR_MULTIPLY)
+            setup.plan.cells[i] = (struct plan_cell){.factor = 0};
+    walk(&setup);
+    assert_int_equal(steps_of(&setup.local, SPMD_SLICE), 2); /* of %0 and of the argument */
+    char *text = emit_text(&setup, EMIT_ANNOTATED);
+    const char *negate = strstr(text, "\"stablehlo.negate\""), *whole = strstr(negate, "[{}, {}]>}"),
+               *cut = strstr(negate, "[{\"a\"}, {}]>}");
+    assert_true(whole && cut && whole < cut);
+    free(text);
+    close_setup(&setup);
+}
+
 static void test_signature(void **state)
 {
     static const char text[] =
@@ -376,9 +560,18 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_iota_adds_offset), cmocka_unit_test(test_gather_selects),
-        cmocka_unit_test(test_scatter),          cmocka_unit_test(test_initial_value_counts_once),
-        cmocka_unit_test(test_signature),        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_iota_adds_offset),
+        cmocka_unit_test(test_gather_selects),
+        cmocka_unit_test(test_scatter),
+        cmocka_unit_test(test_initial_value_counts_once),
+        cmocka_unit_test(test_signature),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_sums_meet),
+        cmocka_unit_test(test_sums_meet_over_two_axes),
+        cmocka_unit_test(test_sums_meet_in_two_orders),
+        cmocka_unit_test(test_sums_pass),
+        cmocka_unit_test(test_sums_left),
+        cmocka_unit_test(test_slice_keeps_its_source),
         cmocka_unit_test(test_models),
     };
     ir_read_program(TOAST_BINARY_DIR "/toast-read");

@@ -278,6 +278,83 @@ static void the_budget_is_kept_exactly(void **state)
     }
 }
 
+/* the next snapshot in place of this one, by one task */
+static void step(const struct search *search, struct search_blob *snapshot)
+{
+    struct search_blob delta, next;
+    struct error e;
+    ASSERT_OK(search_task(search, snapshot->bytes, snapshot->size, 0, NULL, NULL, &delta, &e), &e);
+    ASSERT_OK(search_merge(search, snapshot->bytes, snapshot->size, &delta, 1, &next, &e), &e);
+    free(delta.bytes);
+    free(snapshot->bytes);
+    *snapshot = next;
+}
+
+/* Rollouts, local search, rollouts again ..: a search of one landscape. Nothing is polished twice, and what
+ * the last stage began with is the best plan. Returns the stages. */
+static uint32_t run_stages(uint64_t land_seed)
+{
+    struct search *search = create(land_seed, LAND_GROUPS,
+                                   (struct search_options){.seed = 1, .rollouts = 20000, .parallelism = 1});
+    struct search_blob snapshot;
+    struct search_state before, after;
+    struct error e;
+    uint32_t polishes = 0, stages = 1;
+    search_begin(search, &snapshot);
+    ASSERT_OK(search_open(search, snapshot.bytes, snapshot.size, &after, &e), &e);
+    struct hash128 at_stage = after.best.hash;
+    while (after.phase != SEARCH_DONE) {
+        before = after;
+        step(search, &snapshot);
+        ASSERT_OK(search_open(search, snapshot.bytes, snapshot.size, &after, &e), &e);
+        if (before.phase == SEARCH_EPOCHS && after.phase == SEARCH_POLISH)
+            assert_true(++polishes == 1 || hash128_compare(at_stage, after.best.hash) != 0);
+        if (before.phase == SEARCH_POLISH && after.phase == SEARCH_EPOCHS) {
+            stages++;
+            at_stage = after.best.hash;
+        }
+    }
+    assert_true(polishes >= 1);
+    assert_string_equal(after.stop_reason, "no_gain");
+    assert_int_equal(hash128_compare(at_stage, after.best.hash), 0);
+    assert_true(after.rollouts < 20000);
+    free(snapshot.bytes);
+    search_destroy(search);
+    return stages;
+}
+
+static void a_stage_without_a_better_plan_ends_the_search(void **state)
+{
+    (void)state;
+    uint32_t most = 0;
+    for (uint64_t land_seed = 100; land_seed < 104; land_seed++) {
+        uint32_t stages = run_stages(land_seed);
+        most = stages > most ? stages : most;
+    }
+    assert_true(most >= 2);
+}
+
+/* a stage that ends beyond the budget would be rollouts beyond it */
+static void stages_beyond_the_budget_are_refused(void **state)
+{
+    (void)state;
+    struct search *search = create(7, LAND_GROUPS, (struct search_options){.seed = 1, .rollouts = 2000});
+    struct search_blob begin, snapshot;
+    struct core_snapshot p, again;
+    struct error e;
+    search_begin(search, &begin);
+    ASSERT_OK(core_snapshot_read(search, begin.bytes, begin.size, &p, &e), &e);
+    assert_true(p.stage_end > 0 && p.stage_end <= 2000);
+    p.stage_end = 2001;
+    core_snapshot_write(search, &p, &snapshot);
+    assert_int_equal(core_snapshot_read(search, snapshot.bytes, snapshot.size, &again, &e),
+                     ERROR_INVALID_REQUEST);
+    core_snapshot_release(&p);
+    free(snapshot.bytes);
+    free(begin.bytes);
+    search_destroy(search);
+}
+
 /* ---- blobs ---- */
 
 static void reseal(struct search_blob *blob)
@@ -520,6 +597,8 @@ int main(void)
         cmocka_unit_test(threads_and_processes_give_the_same),
         cmocka_unit_test(seed_and_parallelism_are_part_of_the_result),
         cmocka_unit_test(the_budget_is_kept_exactly),
+        cmocka_unit_test(a_stage_without_a_better_plan_ends_the_search),
+        cmocka_unit_test(stages_beyond_the_budget_are_refused),
         cmocka_unit_test(damaged_blobs_are_refused_or_harmless),
         cmocka_unit_test(a_merge_replays_equal_best_plans_once),
         cmocka_unit_test(control_cancels),

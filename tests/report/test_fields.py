@@ -66,7 +66,7 @@ def check_report(r):
     for c in r['choices']:
         members(c, 'choice worth_ps factors of', 'choice')
     for w in r['whole']:
-        members(w, 'dimension size memory time reason sizes op location best_try', 'whole')
+        members(w, 'dimension size memory time partly example reason sizes op location best_try', 'whole')
         check(0 <= w['memory'] <= 1 and 0 <= w['time'] <= 1 and max(w['memory'], w['time']) > 0.01, f'parts: {w}')
         check((w['reason'] == 'does_not_divide') == (w['sizes'] is not None), f'sizes: {w}')
         check(w['best_try'] is not None or w['reason'] not in ('no_gain', 'conflict_lost'), f'a try is priced: {w}')
@@ -93,7 +93,7 @@ def check_plan(p):
         members(a, sharding, 'result')
     for d in p['decisions']:
         members(d, 'group axis bits scope at worth_ps', 'decision of plan.json')
-        check(d['at'] == 'last' and d['scope'] in ('all', 'update', 'regather'), d)
+        check(d['at'] == 'last' and d['scope'] in ('all', 'update', 'regather', 'whole'), d)
     for c in p['constraints']:
         members(c, 'op location name result occurrence alike type dims partition_spec arguments uses', 'constraint')
         check(c['occurrence'] < c['alike'] or c['op'] == 'argument', f'occurrence: {c}')

@@ -134,7 +134,7 @@ static void test_accumulated_step(void **state)
     static const struct {
         const char *baseline;
         int64_t all_reduces, scatters, combined;
-    } cases[] = {{"batch:data", 3 + 1, 0, 1}, {"zero1:data", 1, 3, 1}, {"fsdp:data", 1, 3 * 4, 1}};
+    } cases[] = {{"batch:data", 3 + 1, 0, 1}, {"zero2:data", 1, 3, 1}, {"fsdp:data", 1, 3 * 4, 1}};
     struct model model;
     struct error e = {0};
     size_t size;

@@ -13,10 +13,10 @@ FORMS = ("annotated", "manual", "local")
 MESHES = ("data=8", "data=4,model=2", "a=2,b=2,c=2")
 
 EXPERT = {   # an expert plan each, on data=4,model=2: what people write by hand
-    "gns": "fsdp:data+edge:model", "gpt": "zero1:data+megatron:model",
+    "gns": "fsdp:data+edge:model", "gpt": "zero2:data+megatron:model",
     "gpt_torch": "batch:data+megatron:model+sequence:model", "itx": "batch:data+megatron:model",
     "t2b": "fsdp:data+megatron:model+sequence:model", "t2b_flat": "fsdp:data+megatron:model",
-    "t2b_remat": "zero1:data+sequence:model", "t2b_scan": "fsdp:data+fsdp:model", "unet": "zero1:data+megatron:model",
+    "t2b_remat": "zero2:data+sequence:model", "t2b_scan": "fsdp:data+fsdp:model", "unet": "zero2:data+megatron:model",
 }
 
 

@@ -149,6 +149,23 @@ def nested_sums(x, w, s, t):
     return jnp.sin(s), t * 2.0
 
 
+def tied_embedding(table, ids, targets):
+    """the output layer is the embedding: its gradient is a dot plus a scatter"""
+    def loss(table):
+        logits = jnp.tanh(table[ids]) @ table.T
+        return jnp.mean(jax.nn.logsumexp(logits, -1) - jnp.take_along_axis(logits, targets[..., None], -1)[..., 0])
+    return table - 0.1 * jax.grad(loss)(table)
+
+
+def meeting_sums(x, y, z, k):
+    """sums over the rows that meet: of a reduce, dots, a scatter, through what is linear in them"""
+    total = jnp.sum(x[:, :, None] * y[:, None, :], 0)                   # [8, 4]
+    product = (y.T @ (x @ z)).T                                         # [8, 4]
+    placed = jnp.zeros((8, 4)).at[k].add(y)
+    widened = jnp.pad(jnp.zeros((1, 4)), ((0, 7), (0, 0))) + placed
+    return (total - 3.0 * product)[2:6], jnp.reshape(jnp.where(z[0, 0] > 0, placed - total, 0.0), (32,)), widened
+
+
 def running_extrema(x, high, low, count):
     """Largest and smallest so far, a sum of integers, a flag; every one from a value that counts."""
     def body(c, xi):
@@ -305,10 +322,12 @@ DONATED_ARGUMENTS = {"accumulated_step": 0, "mixed_accumulation": (0, 1, 2), "mi
 COMPUTES_IN = {"mixed_accumulation": "bfloat16", "mixed_layers": "bfloat16"}   # results in f32 are no more exact
 
 EXPERT = {   # (mesh, expert plan) beside the random ones
-    "accumulated_step": [("data=8", "batch:data"), ("data=4,model=2", "batch:data+megatron:model"), ("data=8", "zero1:data"),
+    "accumulated_step": [("data=8", "batch:data"), ("data=4,model=2", "batch:data+megatron:model"), ("data=8", "zero2:data"), ("data=8", "zero1:data"),
                          ("data=4,model=2", "fsdp:data")],
-    "mixed_accumulation": [("data=8", "batch:data"), ("data=4,model=2", "batch:data+megatron:model"), ("data=8", "zero1:data"),
+    "mixed_accumulation": [("data=8", "batch:data"), ("data=4,model=2", "batch:data+megatron:model"), ("data=8", "zero2:data"),
                            ("data=4,model=2", "fsdp:data")],
+    "tied_embedding": [("data=8", "batch:data"), ("data=4,model=2", "fsdp:data"), ("data=4,model=2", "fsdp:data+fsdp:model")],
+    "meeting_sums": [("data=8", "batch:data")],
     "carried_weights": [("data=8", "fsdp:data"), ("data=4,model=2", "fsdp:data+fsdp:model")],
 }
 
@@ -328,6 +347,8 @@ JAX = {
     "accumulated_layers": (accumulated_layers, f32((3, 16, 16)), f32((4, 16, 16)), f32((4, 16, 16))),
     "mixed_layers": (mixed_layers, f32((3, 16, 16)), typed((4, 16, 16), jnp.bfloat16), f32((4, 16, 16))),
     "nested_sums": (nested_sums, f32((3, 2, 16, 8)), f32((8, 8)), f32((8, 8)), f32((8,))),
+    "tied_embedding": (tied_embedding, f32((32, 16)), i32((16, 8)), i32((16, 8))),
+    "meeting_sums": (meeting_sums, f32((16, 8)), f32((16, 4)), f32((8, 8)), i32((16,))),
     "running_extrema": (running_extrema, f32((4, 16, 8)), f32((8,)), f32((8,)), i32((8,))),
     "kept_products": (kept_products, f32((4, 16, 32)), typed((32,), jnp.bool_), f32((32,))),
     "branches": (branches, f32((8, 16)), f32((16, 16)), i32(())),
