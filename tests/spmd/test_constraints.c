@@ -171,6 +171,17 @@ static void plan_of(const struct model *model, const char *name, struct plan *pl
         plan_apply(model->context, plan, baseline.decisions[i]);
 }
 
+/* nobody can write a constraint into a loop's condition: its arguments are no candidates */
+static void check_outside_conditions(const struct ir_program *program, const struct spmd_constraints *found)
+{
+    for (uint32_t i = 0; i < found->count; i++) {
+        const struct ir_value *value = &program->values[found->list[i].value];
+        uint32_t op = program->regions[program->blocks[value->block].region].op;
+        assert_false(value->op == IR_NONE && program->ops[op].code == IR_WHILE &&
+                     value->block == ir_region_block(program, op, 0));
+    }
+}
+
 static void check_list(const char *name, const char *plan_name, bool wanted)
 {
     struct model model;
@@ -191,6 +202,7 @@ static void check_list(const char *name, const char *plan_name, bool wanted)
     assert_true(list.count <= list.candidates / 20);
     assert_int_equal(list.count > 0, wanted);
     assert_true(wanted ? none.count == none.candidates : none.count == 0); /* no effort, no list */
+    check_outside_conditions(model.nda->program, &none); /* all candidates, where any is wanted */
     assert_int_equal(list.count, again.count);
     for (uint32_t i = 0; i < list.count; i++) {
         struct plan_sharding sharding;
