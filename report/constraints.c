@@ -46,8 +46,8 @@ static void add_near(uint32_t *values, uint32_t *depths, uint32_t *count, uint32
 }
 
 /* Arguments that a value is made of without another contraction in between, parameters before others: what
- * tells the fifth layer's product from the fourth's. Of what a loop carries: of its beginning, and of what the
- * body returns. */
+ * tells the fifth layer's product from the fourth's. Of what a loop carries: of its beginning, and of what
+ * the body returns. */
 static void name_arguments(const struct nda *n, uint32_t value, struct report_constraint *constraint)
 {
     const struct ir_program *program = n->program;
@@ -89,7 +89,7 @@ static bool only_read(const struct ir_program *program, uint32_t value)
     return returned(program, &program->values[value]) == value;
 }
 
-/* of the name that compilers give an op ("jit(step)/mul"): its last part, what the user's framework calls it */
+/* of the name that compilers give an op ("jit(step)/mul") its last part: what the framework calls it */
 static const char *called(const struct ir_program *program, uint32_t op)
 {
     const char *name = ir_string(program, ir_location_name(program, program->ops[op].loc, NULL));
