@@ -192,6 +192,12 @@ void price_note_uses(struct price_scratch *scratch, const struct spmd_local *loc
  * estimate: an H100 multiprocessor does 16 exponentials a cycle, more than memory brings operands for. */
 #define ROWS_WORK (-(INT64_C(1) << 60)) /* added to any kernel's work it stays negative */
 
+/* of several rows in one kernel the first counts: their sum would leave int64_t */
+static void add_work(int64_t *at, int64_t work)
+{
+    *at = *at + work < ROWS_WORK ? ROWS_WORK : *at + work;
+}
+
 void price_add_work(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step,
                     enum step_fate fate)
 {
@@ -203,12 +209,12 @@ void price_add_work(struct price_scratch *scratch, const struct spmd_local *loca
     const struct value_use *use = &scratch->uses[entry->results];
     int64_t work = rows ? ROWS_WORK : info->work * value_elements(local, entry->results) / 8;
     if (fate == FATE_KERNEL)
-        scratch->work[step] += work;
+        add_work(&scratch->work[step], work);
     else if (use->kernel != KERNEL_SEVERAL)
-        scratch->work[use->kernel - 1] += work;
+        add_work(&scratch->work[use->kernel - 1], work);
     else
         for (uint32_t i = 0; i < scratch->sets[use->set].count && i < KERNELS_KNOWN; i++)
-            scratch->work[scratch->sets[use->set].at[i] - 1] += work;
+            add_work(&scratch->work[scratch->sets[use->set].at[i] - 1], work);
 }
 
 static inline uint32_t kernels_of(const struct price_scratch *scratch, uint32_t value)

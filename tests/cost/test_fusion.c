@@ -426,6 +426,26 @@ static void kernels_of_rows_take_their_bytes(void **state)
     expect(text, COST_FUSE_BYTES | COST_FUSE_ROWS | COST_FUSE_WORK, 0, 8 * N);
 }
 
+/* .. however many rows it keeps */
+static void kernels_of_many_rows_take_their_bytes(void **state)
+{
+    struct text text = {0};
+    text_add(&text, "func.func @main(%a: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {\n"
+                    "    %0 = stablehlo.constant dense<0.0> : tensor<f32>\n"
+                    "    %s0 = stablehlo.sine %a : tensor<1024x1024xf32>\n");
+    for (int i = 0; i < 12; i++)
+        text_printf(&text,
+                    "    %%r%1$d = stablehlo.reduce(%%a init: %%0) applies stablehlo.add across dimensions = "
+                    "[1] : (tensor<1024x1024xf32>, tensor<f32>) -> tensor<1024xf32>\n"
+                    "    %%b%1$d = stablehlo.broadcast_in_dim %%r%1$d, dims = [0] : (tensor<1024xf32>) -> "
+                    "tensor<1024x1024xf32>\n"
+                    "    %%s%2$d = stablehlo.subtract %%s%1$d, %%b%1$d : tensor<1024x1024xf32>\n",
+                    i, i + 1);
+    text_add(&text, "    return %s12 : tensor<1024x1024xf32>\n}\n");
+    expect(text.at, COST_FUSE_BYTES | COST_FUSE_ROWS | COST_FUSE_WORK, 0, 8 * N);
+    text_release(&text);
+}
+
 /* XLA's table of an H100: microseconds of products of bf16, within a tenth */
 static void products_take_their_shapes_time(void **state)
 {
@@ -667,6 +687,7 @@ int main(void)
         cmocka_unit_test(siblings_read_once),
         cmocka_unit_test(numbers_of_arguments_part_no_siblings),
         cmocka_unit_test(kernels_of_rows_take_their_bytes),
+        cmocka_unit_test(kernels_of_many_rows_take_their_bytes),
         cmocka_unit_test(products_take_their_shapes_time),
         cmocka_unit_test(bf16_is_kept_wide_without_its_arithmetic),
         cmocka_unit_test(turned_arguments_are_copied),

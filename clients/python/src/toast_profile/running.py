@@ -6,7 +6,7 @@ denormals; integers 0, an index that is in range. They are made once for each sh
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, cast
 
 import jax
 import numpy as np
@@ -42,7 +42,7 @@ def _main(module: Any) -> Any:
 def _keep_arguments(main: Any) -> None:
     """Donates nothing: inputs serve every run, and arguments alike are one array; donated twice, it would end the process."""
     if "arg_attrs" in main.attributes:
-        kept = [{entry.name: entry.attr for entry in ir.DictAttr(of) if entry.name not in _DONATION}
+        kept = [{entry.name: entry.attr for entry in cast(Any, ir.DictAttr(of)) if entry.name not in _DONATION}
                 for of in ir.ArrayAttr(main.attributes["arg_attrs"])]
         main.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(of) for of in kept])
 
