@@ -32,7 +32,10 @@ def _type_of(aval: Any, prefix: str = "") -> str:
 
 def _place(eqn: Any) -> str:
     from jax._src import source_info_util
-    frame = source_info_util.user_frame(getattr(eqn.source_info, "traceback", eqn.source_info))
+    try:
+        frame = source_info_util.user_frame(eqn.source_info.traceback)
+    except AttributeError:      # JAX 0.4.38 takes the whole
+        frame = source_info_util.user_frame(eqn.source_info)
     return f"{frame.file_name}:{frame.start_line}" if frame else ""
 
 
