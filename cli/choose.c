@@ -56,7 +56,7 @@ enum error_code cli_decision_parse(const struct plan_context *context, char *tex
     return plan_decision_find(context, group, at + 1, bits, scope, out, e);
 }
 
-/* what the plan was made of, for --cut to edit */
+/* what the plan was made of, for --cut to edit; NULL without it */
 struct made_of {
     struct search_plan decisions;
     struct plan_factors beyond;
@@ -64,6 +64,8 @@ struct made_of {
 
 static enum error_code note_decision(struct made_of *made, struct plan_decision decision, struct error *e)
 {
+    if (!made)
+        return ERROR_OK;
     if (made->decisions.count == SEARCH_MAX_LIST)
         return error_set(e, ERROR_INVALID_PLAN, "a plan has at most %d decisions", SEARCH_MAX_LIST);
     made->decisions.decisions[made->decisions.count++] = decision;
@@ -120,11 +122,11 @@ static enum error_code from_file(struct cli_choice *choice, const struct ir_prog
     }
     if (!code)
         code = planner_plan_apply(file, choice->nda, &choice->context, &choice->chosen, e);
-    if (!code && choice->cut)
+    if (!code && made)
         code = planner_plan_decisions(file, choice->context, made->decisions.decisions, SEARCH_MAX_LIST,
                                       &made->decisions.count, e);
     if (!code) {
-        if (choice->cut && file->factor_count)
+        if (made && file->factor_count)
             planner_plan_factors(file, choice->context, &made->beyond);
         choice->walk = file->walk;
         choice->axes = *plan_context_mesh(choice->context);
@@ -170,7 +172,7 @@ static enum error_code take_random(struct cli_choice *choice, struct made_of *ma
     if (code)
         return code;
     plan_random(choice->context, &rng, &choice->chosen);
-    if (choice->cut)
+    if (made)
         plan_factors_list(choice->context, &choice->chosen, &made->beyond);
     return ERROR_OK;
 }
@@ -253,13 +255,13 @@ enum error_code cli_choose(struct cli_choice *choice, const struct ir_program *p
         code = whole_number("--memory-limit", choice->memory_limit, &choice->memory_limit_bytes, e);
     if (code)
         return code;
-    struct made_of made = {0};
+    struct made_of made = {0}, *noted = choice->cut ? &made : NULL;
     if (choice->plan)
-        code = from_file(choice, prepared, &made, e);
+        code = from_file(choice, prepared, noted, e);
     else
         code = nda_create(prepared, NULL, &choice->nda, e);
     if (!code && !choice->plan)
-        code = from_options(choice, &made, e);
+        code = from_options(choice, noted, e);
     if (!code && choice->cut)
         code = apply_cuts(choice, &made, e);
     free(made.beyond.at);

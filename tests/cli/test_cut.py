@@ -38,6 +38,12 @@ check(step(*OPTIONS, '--baseline', 'batch:data', '--cut', 'ffn@data+model, batch
       'several cuts, over several axes')
 check(step(*OPTIONS, '--random-plan', '7', '--cut', 'batch@model') != step(*OPTIONS, '--random-plan', '7'), "a random plan's factors are cut, too")
 
+# a list may be longer than what a cut can edit, as long as none is asked for
+long = ','.join(['batch@data'] * 70)
+check(step(*OPTIONS, '--decisions', long) == step(*OPTIONS, '--decisions', 'batch@data'), 'a long list')
+refused = subprocess.run([toast, 'price', model, *OPTIONS, '--decisions', long, '--cut', 'ffn@model'], capture_output=True, text=True)
+check(refused.returncode == 2 and 'at most 64 decisions' in refused.stderr, f'a long list to be cut: {refused.returncode} {refused.stderr}')
+
 with tempfile.TemporaryDirectory() as scratch:
     for planner in 'propagate', 'segments':
         out = f'{scratch}/{planner}'
