@@ -4,6 +4,7 @@
 #include "analysis/shrink.h"
 
 #include "analysis/stages.h"
+#include "base/divide.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,16 +22,6 @@ struct finder {
     int64_t *divides; /* by atom: what the divisor must divide besides sizes; 0: anything */
     VEC(struct related) dims;
 };
-
-static int64_t common_divisor(int64_t a, int64_t b)
-{
-    while (b) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
 
 static const struct ir_type *slot_type(const struct finder *finder, uint32_t k)
 {
@@ -257,14 +248,6 @@ static void find_windows(struct finder *finder, uint32_t large, uint32_t small)
             relate_part(finder, large, dim, small, dim, 0, true);
 }
 
-static bool is_in(const struct ir_dims *list, int64_t dim)
-{
-    for (uint32_t i = 0; i < list->count; i++)
-        if (list->at[i] == dim)
-            return true;
-    return false;
-}
-
 /* window: the dims of slot `small` that lie in those dims of slot 0 which `not_window` says no of */
 static void find_indexed(struct finder *finder, uint32_t small, const struct ir_dims *window,
                          const struct ir_dims *without, const struct ir_dims *batch)
@@ -272,7 +255,7 @@ static void find_indexed(struct finder *finder, uint32_t small, const struct ir_
     uint32_t next = 0;
     keep_slot(finder, 1, false);
     for (uint32_t dim = 0; dim < slot_type(finder, 0)->rank; dim++) {
-        if (is_in(without, dim) || is_in(batch, dim) || next >= window->count)
+        if (ir_dims_has(without, dim) || ir_dims_has(batch, dim) || next >= window->count)
             continue;
         uint32_t at = (uint32_t)window->at[next++];
         if (dim_size(finder, 0, dim) != dim_size(finder, small, at))
@@ -300,7 +283,7 @@ static void find_scatter(struct finder *finder)
     }
     for (uint32_t dim = 0; dim < slot_type(finder, 2)->rank; dim++) {
         struct related range;
-        if (!is_in(&scatter.update_window_dims, dim) && dim_atoms(finder, 2, dim, &range))
+        if (!ir_dims_has(&scatter.update_window_dims, dim) && dim_atoms(finder, 2, dim, &range))
             for (uint32_t at = range.first; at <= range.last; at++)
                 finder->whole[at] |= is_loose(finder, 2, at);
     }
@@ -500,7 +483,7 @@ static void number_classes(struct finder *finder, uint32_t atoms, const int64_t 
         }
         out->class_of[at] = out->class_of[root];
         struct nda_shrink_class *class = &out->classes[out->class_of[at]];
-        class->shards = class->shards / common_divisor(class->shards, shards[at]) * shards[at];
+        class->shards = common_multiple(class->shards, shards[at]);
         set_join(finder->group, root, at);
     }
 }

@@ -9,11 +9,7 @@
 #define TOAST_ANALYSIS_STAGES_H
 
 #include "analysis/rule.h"
-
-/* union-find: parent[i] == i at roots; the smaller index stays root, so roots are the first members */
-uint32_t set_find(uint32_t *parent, uint32_t i);
-void set_join(uint32_t *parent, uint32_t a, uint32_t b);
-uint32_t *set_create(uint32_t count); /* owned (free) */
+#include "base/sets.h"
 
 /* spaces, slots (without maps), op_space, op_space_count, op_end_space, arguments (value, space),
  * result_spaces */

@@ -162,21 +162,13 @@ static bool paired(const struct emit *e, const struct lower_op *lower, const str
     return true;
 }
 
-static bool listed(const struct ir_dims *list, uint32_t atom)
-{
-    for (uint32_t i = 0; i < list->count; i++)
-        if (list->at[i] == atom)
-            return true;
-    return false;
-}
-
 /* free atoms of operand i follow each other in the result, from *at on */
 static bool free_atoms(const struct emit *e, const struct lower_op *lower, uint32_t i,
                        const struct ir_dims *batch, const struct ir_dims *contract, uint32_t *at)
 {
     uint32_t value = operand(e, lower, i), count = nda_atom_count(e->nda, result(e, lower));
     for (uint32_t k = 0; k < nda_atom_count(e->nda, value); k++) {
-        if (listed(batch, k) || listed(contract, k))
+        if (ir_dims_has(batch, k) || ir_dims_has(contract, k))
             continue;
         if (*at >= count || nda_atoms(e->nda, result(e, lower))[*at].size != nda_atoms(e->nda, value)[k].size)
             return false;

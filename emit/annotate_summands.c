@@ -19,6 +19,8 @@
  * Others stay as annotate.c writes them. */
 #include "emit/annotate_summands.h"
 
+#include "base/sets.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -171,15 +173,6 @@ static bool split_operand(const struct emit *e, struct rewrite *rewrite, uint32_
     return found == rewrite->mask && split->rank <= IR_MAX_RANK;
 }
 
-/* ---------------------------------------------------------------- attributes */
-static bool contains(const struct ir_dims *list, int64_t dim)
-{
-    for (uint32_t i = 0; i < list->count; i++)
-        if (list->at[i] == dim)
-            return true;
-    return false;
-}
-
 static void append(struct ir_dims *list, int64_t dim)
 {
     list->at[list->count++] = dim;
@@ -265,7 +258,7 @@ static bool make_reduce(struct emit *e, struct rewrite *rewrite)
     uint32_t at[EMIT_MAX_RANK] = {0};
     out->rank = 0;
     for (uint32_t dim = 0; dim < split->rank; dim++)
-        if (!contains(&dims, dim)) {
+        if (!ir_dims_has(&dims, dim)) {
             at[dim] = out->rank;
             out->dims[out->rank++] = split->dims[dim];
         }
@@ -273,7 +266,7 @@ static bool make_reduce(struct emit *e, struct rewrite *rewrite)
     for (uint32_t k = 0; k < rewrite->lead.count; k++)
         append(&rewrite->order, at[split->lead[rewrite->lead.at[k].at[0]]]);
     for (uint32_t dim = 0; dim < out->rank; dim++)
-        if (!contains(&rewrite->order, dim))
+        if (!ir_dims_has(&rewrite->order, dim))
             append(&rewrite->order, dim);
     set_dims(e, rewrite, "dimensions", &dims);
     return true;
@@ -314,7 +307,7 @@ static bool make_scatter(struct emit *e, struct rewrite *rewrite)
         if (dim != scatter.index_vector_dim)
             append(&positions, dim);
     for (uint32_t dim = 0; dim < type_of(e, operand(e, rewrite, 2))->rank; dim++)
-        if (!contains(&scatter.update_window_dims, dim))
+        if (!ir_dims_has(&scatter.update_window_dims, dim))
             append(&updates, dim);
     if (!pairs(rewrite, 1, &positions, 2, &updates))
         return false;
@@ -464,17 +457,10 @@ static bool prepare(struct emit *e, struct lower_op *lower, const struct emit_ax
 }
 
 /* ---------------------------------------------------------------- groups */
-static uint32_t find(const struct summands *summands, uint32_t value)
-{
-    while (summands->parent[value] != value)
-        value = summands->parent[value] = summands->parent[summands->parent[value]];
-    return value;
-}
-
 static void refuse(struct summands *summands, uint32_t value)
 {
     if (summands->parent[value] != IR_NONE)
-        summands->refused[find(summands, value)] = true;
+        summands->refused[set_find(summands->parent, value)] = true;
 }
 
 static bool same_order(const struct emit_axes *one, const struct emit_axes *other)
@@ -484,7 +470,7 @@ static bool same_order(const struct emit_axes *one, const struct emit_axes *othe
 
 static void join(struct summands *summands, uint32_t one, uint32_t other)
 {
-    uint32_t a = find(summands, one), b = find(summands, other);
+    uint32_t a = set_find(summands->parent, one), b = set_find(summands->parent, other);
     if (a == b)
         return;
     summands->parent[b] = a;
@@ -614,7 +600,7 @@ bool summands_has(const struct summands *summands, uint32_t value)
 {
     if (summands->parent[value] == IR_NONE)
         return false;
-    uint32_t root = find(summands, value);
+    uint32_t root = set_find(summands->parent, value);
     return !summands->refused[root] && summands->makers[root] >= 2;
 }
 
@@ -681,7 +667,8 @@ enum error_code summands_step(struct emit *e, struct summands *summands, struct 
                               struct error *error)
 {
     struct rewrite rewrite;
-    BASE_CHECK(prepare(e, lower, &summands->order[find(summands, lower->step->results)], &rewrite));
+    BASE_CHECK(
+        prepare(e, lower, &summands->order[set_find(summands->parent, lower->step->results)], &rewrite));
     for (uint32_t i = 0; i < lower->in_count; i++)
         lower->in[i] = read_operand(e, summands, &rewrite, i);
     enum error_code code = lower_as_is(e, lower, error);
@@ -702,7 +689,7 @@ uint32_t summands_sum(struct emit *e, const struct summands *summands, uint32_t 
     bool other;
     struct ir_dims dims = {.count = 0};
     struct leading lead =
-        leading_dims(e, partial_sum(e, value, &other), &summands->order[find(summands, value)]);
+        leading_dims(e, partial_sum(e, value, &other), &summands->order[set_find(summands->parent, value)]);
     while (dims.count < lead.count)
         append(&dims, dims.count);
     struct ir_attr attr =

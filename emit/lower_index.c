@@ -31,14 +31,6 @@ static void localize_read(struct emit *e, const struct emit_layout *layout, stru
     *local = clamped(e, *local, layout->local - 1);
 }
 
-static bool contains(const struct ir_dims *list, int64_t dim)
-{
-    for (uint32_t i = 0; i < list->count; i++)
-        if (list->at[i] == dim)
-            return true;
-    return false;
-}
-
 /* ---------------------------------------------------------------- index vectors of gather and scatter */
 /* component c of the index vectors, the vector dim kept as size 1 (or absent when vectors are implicit) */
 static struct emit_tensor component(struct emit *e, struct emit_tensor indices, int64_t vector_dim,
@@ -116,8 +108,8 @@ enum error_code lower_gather(struct emit *e, struct lower_op *lower, struct erro
         else if (layout.sharded && gather.slice_sizes.at[dim] != 1)
             return emit_reject(e, error, "dimension %u is sharded and read in slices of %lld", dim,
                                (long long)gather.slice_sizes.at[dim]);
-        else if (layout.sharded && !contains(&gather.start_index_map, dim) &&
-                 !contains(&gather.operand_batch, dim))
+        else if (layout.sharded && !ir_dims_has(&gather.start_index_map, dim) &&
+                 !ir_dims_has(&gather.operand_batch, dim))
             return emit_reject(e, error, "dimension %u is sharded, but only its first element is read", dim);
     }
     lower_set_ints(e, lower, "slice_sizes", gather.slice_sizes.at, gather.slice_sizes.count);
@@ -133,7 +125,7 @@ enum error_code lower_gather(struct emit *e, struct lower_op *lower, struct erro
     int64_t map[EMIT_MAX_RANK];
     uint32_t n = 0;
     for (uint32_t dim = 0; dim < lower->out[0].rank; dim++)
-        if (!contains(&gather.offset_dims, dim))
+        if (!ir_dims_has(&gather.offset_dims, dim))
             map[n++] = dim;
     struct emit_tensor *out = &lower->out[0], mask = emit_broadcast(e, k.inside, out->rank, out->dims, map);
     *out = emit_select(e, mask, *out, emit_zeros(e, out->element, out->rank, out->dims));
@@ -151,18 +143,18 @@ static enum error_code scatter_windows(struct emit *e, struct lower_op *lower,
     for (uint32_t dim = 0; dim < lower->in[0].rank; dim++) {
         whole[dim] = false;
         bool outside_window =
-            contains(&scatter->inserted_window_dims, dim) || contains(&scatter->input_batch, dim);
+            ir_dims_has(&scatter->inserted_window_dims, dim) || ir_dims_has(&scatter->input_batch, dim);
         struct emit_layout layout = lower_in_layout(e, lower, 0, dim);
         int64_t size = outside_window ? 1 : sizes[scatter->update_window_dims.at[window]];
         int64_t local = outside_window ? 1 : lower->in[updates].dims[scatter->update_window_dims.at[window]];
         window += !outside_window;
-        if (!layout.sharded || contains(&scatter->input_batch, dim))
+        if (!layout.sharded || ir_dims_has(&scatter->input_batch, dim))
             continue;
         whole[dim] = size == layout.size && local == layout.local;
         if (!whole[dim] && size != 1)
             return emit_reject(e, error, "dimension %u is sharded and written in windows of %lld", dim,
                                (long long)size);
-        if (!whole[dim] && !contains(&scatter->dims_to_operand, dim))
+        if (!whole[dim] && !ir_dims_has(&scatter->dims_to_operand, dim))
             return emit_reject(e, error, "dimension %u is sharded, but only its first element is written",
                                dim);
     }

@@ -209,6 +209,14 @@ static int attr_list(const struct ir_program *program, const struct ir_attr *att
     return -1;
 }
 
+bool ir_dims_has(const struct ir_dims *list, int64_t dim)
+{
+    for (uint32_t i = 0; i < list->count; i++)
+        if (list->at[i] == dim)
+            return true;
+    return false;
+}
+
 int ir_dims(const struct ir_program *program, uint32_t op, const char *name, struct ir_dims *out)
 {
     return attr_list(program, ir_attr_find(program, op, name), out);

@@ -43,6 +43,8 @@ struct ir_scatter {
     bool unique_indices;
 };
 
+/* is dim among the list's? */
+bool ir_dims_has(const struct ir_dims *list, int64_t dim);
 /* 0 on success, -1 when the attribute is absent or malformed (never after ir_verify) */
 int ir_dot(const struct ir_program *program, uint32_t op, struct ir_dot *out);
 int ir_conv(const struct ir_program *program, uint32_t op, struct ir_conv *out);

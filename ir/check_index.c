@@ -2,14 +2,6 @@
  * *values* are data and never checked here. */
 #include "ir/check.h"
 
-static bool holds(const struct ir_dims *dims, int64_t x)
-{
-    for (uint32_t i = 0; i < dims->count; i++)
-        if (dims->at[i] == x)
-            return true;
-    return false;
-}
-
 /* sizes of the index array without the index vector dimension; its length is returned in *vector */
 static enum error_code index_shape(const struct ir_check *check, const struct ir_type *type,
                                    int64_t vector_dim, struct ir_dims *batch, int64_t *vector)
@@ -47,12 +39,12 @@ enum error_code ir_check_gather(const struct ir_check *check)
     uint32_t window = 0, index = 0;
     struct ir_dims kept = {.count = 0};
     for (uint32_t dim = 0; dim < in->rank; dim++) {
-        bool dropped = holds(&gather.collapsed_dims, dim) || holds(&gather.operand_batch, dim);
+        bool dropped = ir_dims_has(&gather.collapsed_dims, dim) || ir_dims_has(&gather.operand_batch, dim);
         IR_NEED(gather.slice_sizes.at[dim] >= 0 && gather.slice_sizes.at[dim] <= dims_of(check, in)[dim] &&
                     (!dropped || gather.slice_sizes.at[dim] <= 1),
                 "slice size %lld of dimension %u is out of range", (long long)gather.slice_sizes.at[dim],
                 dim);
-        IR_NEED(!(holds(&gather.collapsed_dims, dim) && holds(&gather.operand_batch, dim)),
+        IR_NEED(!(ir_dims_has(&gather.collapsed_dims, dim) && ir_dims_has(&gather.operand_batch, dim)),
                 "dimension %u is both collapsed and batching", dim);
         if (!dropped)
             kept.at[kept.count++] = gather.slice_sizes.at[dim];
@@ -65,7 +57,7 @@ enum error_code ir_check_gather(const struct ir_check *check)
     IR_NEED(kept.count == gather.offset_dims.count && out->rank == kept.count + batch.count,
             "offset_dims do not fit the slices");
     for (uint32_t dim = 0; dim < out->rank; dim++)
-        sizes[dim] = holds(&gather.offset_dims, dim) ? kept.at[window++] : batch.at[index++];
+        sizes[dim] = ir_dims_has(&gather.offset_dims, dim) ? kept.at[window++] : batch.at[index++];
     return ir_need_result(check, 0, out->rank, sizes);
 }
 
@@ -100,13 +92,13 @@ enum error_code ir_check_scatter(const struct ir_check *check)
                 "batching dimension %u differs in size", i);
     uint32_t window = 0, index = 0;
     for (uint32_t dim = 0; dim < updates->rank; dim++) {
-        if (!holds(&scatter.update_window_dims, dim)) {
+        if (!ir_dims_has(&scatter.update_window_dims, dim)) {
             IR_NEED(dims_of(check, updates)[dim] == batch.at[index++],
                     "update dimension %u does not fit the indices", dim);
             continue;
         }
-        while (window < in->rank &&
-               (holds(&scatter.inserted_window_dims, window) || holds(&scatter.input_batch, window)))
+        while (window < in->rank && (ir_dims_has(&scatter.inserted_window_dims, window) ||
+                                     ir_dims_has(&scatter.input_batch, window)))
             window++;
         IR_NEED(window < in->rank && dims_of(check, updates)[dim] <= dims_of(check, in)[window],
                 "update dimension %u exceeds the operand", dim);

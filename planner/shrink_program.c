@@ -159,11 +159,7 @@ static struct ir_attr gather_sizes(struct shrinker *shrinker, uint32_t op)
     BASE_CHECK(ir_gather(shrinker->program, op, &gather) == 0);
     new_dims(shrinker, ir_result(shrinker->program, op, 0), dims);
     for (uint32_t dim = 0; dim < gather.slice_sizes.count; dim++) {
-        bool none = false;
-        for (uint32_t i = 0; i < gather.collapsed_dims.count; i++)
-            none |= gather.collapsed_dims.at[i] == dim;
-        for (uint32_t i = 0; i < gather.operand_batch.count; i++)
-            none |= gather.operand_batch.at[i] == dim;
+        bool none = ir_dims_has(&gather.collapsed_dims, dim) || ir_dims_has(&gather.operand_batch, dim);
         sizes[dim] = none ? gather.slice_sizes.at[dim] : dims[gather.offset_dims.at[next++]];
     }
     return ir_build_ints(shrinker->builder, sizes, gather.slice_sizes.count);

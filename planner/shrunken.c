@@ -1,34 +1,12 @@
 /* The local program of a plan over a smaller program; see shrunken.h. */
 #include "planner/shrunken.h"
 
+#include "base/divide.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- what the local program splits ---- */
-static void note_shards(int64_t *shards, int64_t devices)
-{
-    int64_t a = *shards, b = devices;
-    while (b) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    *shards = *shards / a * devices;
-}
-
-static void note_form(const struct spmd_local *local, const struct spmd_value *value, int64_t *shards)
-{
-    const struct nda *n = local->nda;
-    for (uint32_t k = 0; k < nda_atom_count(n, value->origin); k++) {
-        int64_t devices = 1;
-        uint8_t dim = nda_atoms(n, value->origin)[k].dim;
-        for (uint32_t axis = 0; axis < local->mesh->axis_count; axis++)
-            if (value->form.at[axis] == k || value->form.at[axis] == SPMD_WHOLE + dim)
-                devices *= local->mesh->axes[axis].size;
-        note_shards(&shards[n->value_atoms[value->origin] + k], devices);
-    }
-}
-
 int64_t *planner_shrink_shards(const struct spmd_local *local)
 {
     const struct nda *n = local->nda;
@@ -36,8 +14,11 @@ int64_t *planner_shrink_shards(const struct spmd_local *local)
     int64_t *shards = mem_alloc(sizeof *shards * ((size_t)atoms + 1));
     for (uint32_t i = 0; i < atoms; i++)
         shards[i] = 1;
-    for (uint32_t i = 0; i < local->value_count; i++)
-        note_form(local, &local->values[i], shards);
+    for (uint32_t i = 0; i < local->value_count; i++) {
+        uint32_t origin = local->values[i].origin, first = n->value_atoms[origin];
+        for (uint32_t k = 0; k < nda_atom_count(n, origin); k++)
+            shards[first + k] = common_multiple(shards[first + k], spmd_atom_devices(local, i, k));
+    }
     return shards;
 }
 

@@ -55,26 +55,16 @@ static void add_group(struct groups *groups, uint32_t group, bool split)
     groups->split[i] |= split;
 }
 
-static bool atom_is_split(const struct finder *finder, const struct spmd_value *value, uint32_t atom)
-{
-    uint32_t dim = nda_atoms(finder->n, value->origin)[atom].dim;
-    for (uint32_t axis = 0; axis < finder->mesh->axis_count; axis++)
-        if (finder->mesh->axes[axis].size > 1 &&
-            (value->form.at[axis] == atom || value->form.at[axis] == SPMD_WHOLE + dim))
-            return true;
-    return false;
-}
-
 /* groups of a value's atoms, as the space that defines it has them */
-static void weigh_value(struct finder *finder, const struct spmd_value *value, int64_t bytes)
+static void weigh_value(struct finder *finder, uint32_t value, int64_t bytes)
 {
     const struct nda *n = finder->n;
-    uint32_t slot = n->value_def_slot[value->origin];
+    uint32_t origin = finder->local->values[value].origin, slot = n->value_def_slot[origin];
     struct groups groups = {.count = 0};
-    for (uint32_t i = 0; slot != NDA_NONE && i < nda_atom_count(n, value->origin); i++) {
+    for (uint32_t i = 0; slot != NDA_NONE && i < nda_atom_count(n, origin); i++) {
         uint32_t factor = nda_slot_factor(n, slot, i);
         if (factor != NDA_NONE)
-            add_group(&groups, group_at(n, factor), atom_is_split(finder, value, i));
+            add_group(&groups, group_at(n, factor), spmd_atom_devices(finder->local, value, i) > 1);
     }
     for (uint32_t i = 0; i < groups.count; i++) {
         uint32_t group = groups.at[i];
@@ -83,7 +73,7 @@ static void weigh_value(struct finder *finder, const struct spmd_value *value, i
         finder->bytes[group] += bytes;
         if (bytes > finder->most[group]) {
             finder->most[group] = bytes;
-            finder->example[group] = value->origin;
+            finder->example[group] = origin;
         }
     }
 }
@@ -115,7 +105,7 @@ static void weigh(struct finder *finder)
     struct price_live *live = price_live_at(local, evaluator_machine(finder->report->evaluator),
                                             finder->report->price.peak_step, &count);
     for (uint32_t i = 0; i < count; i++)
-        weigh_value(finder, &local->values[live[i].value], live[i].bytes);
+        weigh_value(finder, live[i].value, live[i].bytes);
     free(live);
     for (uint32_t i = 0; i < local->step_count; i++)
         weigh_step(finder, &local->steps[i], finder->step_times[i]);

@@ -231,3 +231,14 @@ void spmd_boundary_form(const struct plan_context *context, const struct plan *p
         }
     }
 }
+
+int64_t spmd_atom_devices(const struct spmd_local *local, uint32_t value, uint32_t atom)
+{
+    const struct spmd_value *of = &local->values[value];
+    uint32_t dim = nda_atoms(local->nda, of->origin)[atom].dim;
+    int64_t devices = 1;
+    for (uint32_t axis = 0; axis < local->mesh->axis_count; axis++)
+        if (of->form.at[axis] == atom || of->form.at[axis] == SPMD_WHOLE + dim)
+            devices *= local->mesh->axes[axis].size;
+    return devices;
+}

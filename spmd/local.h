@@ -182,6 +182,9 @@ struct spmd_local {
     struct spmd_scratch *scratch; /* owned */
 };
 
+/* devices that the form of a value (an index) splits this atom of its origin over, or the whole dim it is in;
+ * 1: none */
+int64_t spmd_atom_devices(const struct spmd_local *local, uint32_t value, uint32_t atom);
 /* a step's operand: its value index, and the value itself (borrowed until the local program grows) */
 static inline uint32_t spmd_operand(const struct spmd_local *local, const struct spmd_step *step, uint32_t i)
 {

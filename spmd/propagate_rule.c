@@ -2,6 +2,8 @@
  * reshapes, else from the analysis' factors, those of a dim's atoms taken together. */
 #include "spmd/propagate_rule.h"
 
+#include "base/divide.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,16 +85,6 @@ static void make_pointwise(struct making *making, enum ir_family family)
 }
 
 /* ---- reshapes ---- */
-
-static int64_t common_divisor(int64_t a, int64_t b)
-{
-    while (b) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
 
 /* one side of a reshape while it is walked */
 struct walker {

@@ -61,12 +61,7 @@ static void free_dims(uint32_t rank, const struct ir_dims *batch, const struct i
 {
     out->count = 0;
     for (uint32_t dim = 0; dim < rank; dim++) {
-        bool used = false;
-        for (uint32_t i = 0; i < batch->count; i++)
-            used = used || batch->at[i] == dim;
-        for (uint32_t i = 0; i < contract->count; i++)
-            used = used || contract->at[i] == dim;
-        if (!used)
+        if (!ir_dims_has(batch, dim) && !ir_dims_has(contract, dim))
             out->at[out->count++] = dim;
     }
 }

@@ -39,14 +39,6 @@ struct numbers { /* dimension numbers, which gather and scatter name differently
     const int64_t *window_sizes; /* per operand dimension */
 };
 
-static bool contains(const struct ir_dims *list, int64_t dim)
-{
-    for (uint32_t i = 0; i < list->count; i++)
-        if (list->at[i] == dim)
-            return true;
-    return false;
-}
-
 /* false: the shapes do not fit */
 static bool walk_windows(struct walk *walk, const struct numbers *n, const int64_t *dims, uint32_t rank,
                          const int64_t *side_strides, const int64_t *side_dims)
@@ -55,7 +47,7 @@ static bool walk_windows(struct walk *walk, const struct numbers *n, const int64
     walk->operand_rank = rank;
     verify_strides(rank, dims, walk->operand_strides);
     for (uint32_t dim = 0; dim < rank; dim++) {
-        bool gone = contains(n->dropped, dim) || contains(n->operand_batch, dim);
+        bool gone = ir_dims_has(n->dropped, dim) || ir_dims_has(n->operand_batch, dim);
         int64_t size = gone ? 1 : n->window_sizes[dim];
         walk->least_room[dim] = dims[dim] - size;
         if (size > dims[dim] && dims[dim] > 0)
@@ -93,7 +85,7 @@ static bool walk_make(const struct verify_state *state, struct walk *walk, const
         walk->index_strides[walk->positions_rank++] = index_strides[dim];
     }
     for (uint32_t dim = 0; dim < side->rank; dim++)
-        if (!contains(n->side_window_dims, dim)) {
+        if (!ir_dims_has(n->side_window_dims, dim)) {
             if (at >= walk->positions_rank || side_dims[dim] != walk->sizes[at])
                 return false;
             walk->side_strides[at++] = side_strides[dim];
@@ -285,7 +277,7 @@ enum error_code verify_eval_scatter(struct verify_state *state, uint32_t op, str
                            "operands, results and dimension numbers do not fit");
     const struct ir_type *updates = in[scatter.input_count + 1].type;
     for (uint32_t dim = 0; dim < in->type->rank; dim++) {
-        bool gone = contains(&scatter.inserted_window_dims, dim) || contains(&scatter.input_batch, dim);
+        bool gone = ir_dims_has(&scatter.inserted_window_dims, dim) || ir_dims_has(&scatter.input_batch, dim);
         bool there = !gone && at < scatter.update_window_dims.count;
         sizes[dim] = there ? ir_type_dims(state->program, updates)[scatter.update_window_dims.at[at++]] : 1;
     }

@@ -334,24 +334,38 @@ static void a_stage_without_a_better_plan_ends_the_search(void **state)
     assert_true(most >= 2);
 }
 
+/* the snapshot that a search begins with; core_snapshot_release */
+static void first_snapshot(const struct search *search, struct core_snapshot *out)
+{
+    struct search_blob begin;
+    struct error e;
+    search_begin(search, &begin);
+    ASSERT_OK(core_snapshot_read(search, begin.bytes, begin.size, out, &e), &e);
+    free(begin.bytes);
+}
+
+/* written, it is not read again; releases it */
+static void expect_refused(const struct search *search, struct core_snapshot *snapshot)
+{
+    struct search_blob blob;
+    struct core_snapshot again;
+    struct error e;
+    core_snapshot_write(search, snapshot, &blob);
+    assert_int_equal(core_snapshot_read(search, blob.bytes, blob.size, &again, &e), ERROR_INVALID_REQUEST);
+    free(blob.bytes);
+    core_snapshot_release(snapshot);
+}
+
 /* a stage that ends beyond the budget would be rollouts beyond it */
 static void stages_beyond_the_budget_are_refused(void **state)
 {
     (void)state;
     struct search *search = create(7, LAND_GROUPS, (struct search_options){.seed = 1, .rollouts = 2000});
-    struct search_blob begin, snapshot;
-    struct core_snapshot p, again;
-    struct error e;
-    search_begin(search, &begin);
-    ASSERT_OK(core_snapshot_read(search, begin.bytes, begin.size, &p, &e), &e);
+    struct core_snapshot p;
+    first_snapshot(search, &p);
     assert_true(p.stage_end > 0 && p.stage_end <= 2000);
     p.stage_end = 2001;
-    core_snapshot_write(search, &p, &snapshot);
-    assert_int_equal(core_snapshot_read(search, snapshot.bytes, snapshot.size, &again, &e),
-                     ERROR_INVALID_REQUEST);
-    core_snapshot_release(&p);
-    free(snapshot.bytes);
-    free(begin.bytes);
+    expect_refused(search, &p);
     search_destroy(search);
 }
 
@@ -531,18 +545,10 @@ static void costs_below_nothing_are_refused(void **state)
 {
     (void)state;
     struct search *search = create(7, LAND_GROUPS, (struct search_options){.seed = 1});
-    struct search_blob begin, snapshot;
-    struct core_snapshot p, again;
-    struct error e;
-    search_begin(search, &begin);
-    ASSERT_OK(core_snapshot_read(search, begin.bytes, begin.size, &p, &e), &e);
+    struct core_snapshot p;
+    first_snapshot(search, &p);
     p.elites.at[0].cost.c = INT64_MIN;
-    core_snapshot_write(search, &p, &snapshot);
-    assert_int_equal(core_snapshot_read(search, snapshot.bytes, snapshot.size, &again, &e),
-                     ERROR_INVALID_REQUEST);
-    core_snapshot_release(&p);
-    free(snapshot.bytes);
-    free(begin.bytes);
+    expect_refused(search, &p);
     search_destroy(search);
 }
 
