@@ -174,7 +174,7 @@ static enum error_code write_outputs(const struct options *options, const struct
     else if (!code)
         code = emit_user(options, context, plan, local, &module, e);
     if (!code) {
-        ir_print(&module, &text);
+        ir_print_as_read(&module, &text);
         code = write_text(options->output, &text, e);
     }
     for (uint32_t i = 0; i < local->replicated_op_count && !code; i++) {

@@ -1,5 +1,5 @@
-/* Printing a program in generic form (print.h): one walk over the image, no allocation but the text and one
- * number a value. Values get numbers in the order in which they are printed; an op with several results
+/* Printing a program (print.h), generic form: one walk over the image, no allocation but the text and one
+ * number a value. Pretty forms are print_form.c's and print_special.c's. Values get numbers in the order in which they are printed; an op with several results
  * takes one number (`%3:2` where it is defined, `%3#1` where its second result is used). */
 #include "ir/printer.h"
 
@@ -216,18 +216,21 @@ static void int_array(struct text *out, const struct ir_program *program, const 
     text_add_char(out, '>');
 }
 
-static bool is_resources(const struct ir_program *program, const struct ir_attr *attr)
+static bool is_hidden(const struct ir_program *program, const struct ir_attr *attr)
 {
-    return attr->name != IR_NONE && strcmp(ir_string(program, attr->name), IR_RESOURCES) == 0;
+    return attr->name != IR_NONE && (strcmp(ir_string(program, attr->name), IR_RESOURCES) == 0 ||
+                                     strcmp(ir_string(program, attr->name), IR_PRETTY) == 0);
 }
 
-static void entries(struct text *out, const struct ir_program *program, uint32_t first, uint32_t count)
+/* those whose bit is not in `used` */
+static void entries(struct text *out, const struct ir_program *program, uint32_t first, uint32_t count,
+                    uint64_t used)
 {
     bool comma = false;
     text_add_char(out, '{');
     for (uint32_t i = first; i < first + count; i++) {
         const struct ir_attr *attr = &program->attrs[i];
-        if (is_resources(program, attr))
+        if ((i - first < PRINTER_ATTRS && used >> (i - first) & 1) || is_hidden(program, attr))
             continue;
         if (comma)
             text_add(out, ", ");
@@ -277,7 +280,7 @@ void ir_print_attr(const struct ir_program *program, const struct ir_attr *attr,
         }
         text_add_char(out, ']');
         break;
-    case IR_ATTR_DICTIONARY: entries(out, program, attr->first, attr->count); break;
+    case IR_ATTR_DICTIONARY: entries(out, program, attr->first, attr->count, 0); break;
     case IR_ATTR_TEXT:
         text_add_n(out, ir_string(program, attr->first), program->strings[attr->first].size);
         break;
@@ -285,9 +288,10 @@ void ir_print_attr(const struct ir_program *program, const struct ir_attr *attr,
 }
 
 /* ---------------------------------------------------------------- ops */
-static void indent(struct text *out, unsigned depth)
+void printer_indent(struct printer *printer, unsigned depth)
 {
     static const char blanks[] = "                                ";
+    struct text *out = printer->out;
     unsigned n = depth * 2;
     for (; n > sizeof blanks - 1; n -= (unsigned)sizeof blanks - 1)
         text_add_n(out, blanks, sizeof blanks - 1);
@@ -304,15 +308,63 @@ static void decimal_number(struct text *out, uint32_t n)
     text_add_n(out, digits + at, sizeof digits - at);
 }
 
-static void value(struct printer *printer, uint32_t v)
+void printer_value(struct printer *printer, uint32_t value)
 {
-    const struct ir_value *value = &printer->program->values[v];
-    text_add_char(printer->out, '%');
-    decimal_number(printer->out, printer->numbers[v]);
-    if (value->op != IR_NONE && printer->program->ops[value->op].result_count > 1) {
+    const struct ir_value *ir_value = &printer->program->values[value];
+    text_add(printer->out, printer->pretty && ir_value->op == IR_NONE ? "%arg" : "%");
+    decimal_number(printer->out, printer->numbers[value]);
+    if (ir_value->op != IR_NONE && printer->program->ops[ir_value->op].result_count > 1) {
         text_add_char(printer->out, '#');
-        decimal_number(printer->out, value->index);
+        decimal_number(printer->out, ir_value->index);
     }
+}
+
+void printer_type(struct printer *printer, uint32_t value)
+{
+    ir_print_type(printer->program, printer->program->values[value].type, printer->out);
+}
+
+void printer_operands(struct printer *printer, const struct ir_op *op)
+{
+    for (uint32_t i = 0; i < op->operand_count; i++) {
+        text_add(printer->out, i ? ", " : "");
+        printer_value(printer, printer->program->operands[op->operands + i]);
+    }
+}
+
+void printer_symbol(struct printer *printer, uint32_t string)
+{
+    text_add_char(printer->out, '@');
+    name(printer->out, printer->program, string, "$.-");
+}
+
+void printer_dictionary(struct printer *printer, const struct ir_op *op, uint64_t used, const char *word)
+{
+    const struct ir_program *program = printer->program;
+    bool any = false;
+    for (uint32_t i = 0; i < op->attr_count && !any; i++)
+        any = !(i < PRINTER_ATTRS && used >> i & 1) && !is_hidden(program, &program->attrs[op->attrs + i]);
+    if (!any)
+        return;
+    text_printf(printer->out, " %s", word);
+    entries(printer->out, program, op->attrs, op->attr_count, used);
+}
+
+uint32_t printer_attr(const struct printer *printer, const struct ir_op *op, const char *name)
+{
+    const struct ir_program *program = printer->program;
+    for (uint32_t i = 0; i < op->attr_count; i++)
+        if (strcmp(ir_string(program, program->attrs[op->attrs + i].name), name) == 0)
+            return i;
+    return IR_NONE;
+}
+
+void printer_number_arguments(struct printer *printer, uint32_t block)
+{
+    const struct ir_block *ir_block = &printer->program->blocks[block];
+    uint32_t *next = printer->pretty ? &printer->next_argument : &printer->next;
+    for (uint32_t i = 0; i < ir_block->arg_count; i++)
+        printer->numbers[ir_block->args + i] = (*next)++;
 }
 
 static void print_op(struct printer *printer, uint32_t op, unsigned depth);
@@ -320,20 +372,26 @@ static void print_op(struct printer *printer, uint32_t op, unsigned depth);
 static void block_header(struct printer *printer, uint32_t block, unsigned depth, bool labelled)
 {
     const struct ir_block *ir_block = &printer->program->blocks[block];
-    for (uint32_t i = 0; i < ir_block->arg_count; i++)
-        printer->numbers[ir_block->args + i] = printer->next++;
+    printer_number_arguments(printer, block);
     if (!labelled)
         return;
-    indent(printer->out, depth);
+    printer_indent(printer, depth);
     text_printf(printer->out, "^bb%u", (unsigned)printer->next_label++);
     for (uint32_t i = 0; i < ir_block->arg_count; i++) {
         text_add(printer->out, i ? ", " : "(");
-        value(printer, ir_block->args + i);
+        printer_value(printer, ir_block->args + i);
         text_add(printer->out, ": ");
-        ir_print_type(printer->program, printer->program->values[ir_block->args + i].type, printer->out);
+        printer_type(printer, ir_block->args + i);
         printer_value_location(printer, ir_block->args + i);
     }
     text_add(printer->out, ir_block->arg_count ? "):\n" : ":\n");
+}
+
+void printer_ops(struct printer *printer, uint32_t block, unsigned depth)
+{
+    const struct ir_block *ir_block = &printer->program->blocks[block];
+    for (uint32_t i = 0; i < ir_block->op_count; i++)
+        print_op(printer, printer->program->block_ops[ir_block->ops + i], depth);
 }
 
 static void regions(struct printer *printer, const struct ir_op *op, unsigned depth)
@@ -347,25 +405,24 @@ static void regions(struct printer *printer, const struct ir_op *op, unsigned de
         for (uint32_t k = 0; k < region->block_count; k++) {
             const struct ir_block *block = &program->blocks[region->blocks + k];
             block_header(printer, region->blocks + k, depth, k || block->arg_count || !block->op_count);
-            for (uint32_t i = 0; i < block->op_count; i++)
-                print_op(printer, program->block_ops[block->ops + i], depth + 1);
+            printer_ops(printer, region->blocks + k, depth + 1);
         }
         printer->next_label = label;
-        indent(printer->out, depth);
+        printer_indent(printer, depth);
         text_add_char(printer->out, '}');
     }
     if (op->region_count)
         text_add_char(printer->out, ')');
 }
 
-static void signature(struct printer *printer, const struct ir_op *op)
+void printer_signature(struct printer *printer, const struct ir_op *op)
 {
     const struct ir_program *program = printer->program;
     text_add(printer->out, " : (");
     for (uint32_t i = 0; i < op->operand_count; i++) {
         if (i)
             text_add(printer->out, ", ");
-        ir_print_type(program, program->values[program->operands[op->operands + i]].type, printer->out);
+        printer_type(printer, program->operands[op->operands + i]);
     }
     text_add(printer->out, ") -> ");
     bool bare =
@@ -375,16 +432,29 @@ static void signature(struct printer *printer, const struct ir_op *op)
     for (uint32_t i = 0; i < op->result_count; i++) {
         if (i)
             text_add(printer->out, ", ");
-        ir_print_type(program, program->values[op->results + i].type, printer->out);
+        printer_type(printer, op->results + i);
     }
     text_add(printer->out, bare ? "" : ")");
+}
+
+/* an op from its name to its type */
+static void generic(struct printer *printer, const struct ir_op *op, unsigned depth)
+{
+    const struct ir_program *program = printer->program;
+    string_literal(printer->out, ir_string(program, op->name), program->strings[op->name].size);
+    text_add_char(printer->out, '(');
+    printer_operands(printer, op);
+    text_add_char(printer->out, ')');
+    regions(printer, op, depth);
+    printer_dictionary(printer, op, 0, "");
+    printer_signature(printer, op);
 }
 
 static void print_op(struct printer *printer, uint32_t op, unsigned depth)
 {
     const struct ir_program *program = printer->program;
     const struct ir_op *ir_op = &program->ops[op];
-    indent(printer->out, depth);
+    printer_indent(printer, depth);
     if (ir_op->result_count) {
         text_add_char(printer->out, '%');
         decimal_number(printer->out, printer->next);
@@ -397,30 +467,15 @@ static void print_op(struct printer *printer, uint32_t op, unsigned depth)
             printer->numbers[ir_op->results + i] = printer->next;
         printer->next++;
     }
-    string_literal(printer->out, ir_string(program, ir_op->name), program->strings[ir_op->name].size);
-    text_add_char(printer->out, '(');
-    for (uint32_t i = 0; i < ir_op->operand_count; i++) {
-        if (i)
-            text_add(printer->out, ", ");
-        value(printer, program->operands[ir_op->operands + i]);
-    }
-    text_add_char(printer->out, ')');
-    regions(printer, ir_op, depth);
-    uint32_t hidden = 0;
-    for (uint32_t i = 0; i < ir_op->attr_count; i++)
-        hidden += is_resources(program, &program->attrs[ir_op->attrs + i]);
-    if (ir_op->attr_count > hidden) {
-        text_add_char(printer->out, ' ');
-        entries(printer->out, program, ir_op->attrs, ir_op->attr_count);
-    }
-    signature(printer, ir_op);
+    if (!printer->pretty || !(printer_form(printer, op) || printer_special(printer, op, depth)))
+        generic(printer, ir_op, depth);
     printer_location(printer, ir_op->loc);
     text_add_char(printer->out, '\n');
 }
 
-void ir_print(const struct ir_program *program, struct text *out)
+static void print(const struct ir_program *program, bool pretty, struct text *out)
 {
-    struct printer printer = {.program = program, .out = out};
+    struct printer printer = {.program = program, .out = out, .pretty = pretty};
     printer.numbers = mem_zalloc(program->value_count, sizeof *printer.numbers);
     printer_locations_begin(&printer);
     printer_location_definitions(&printer, true);
@@ -431,4 +486,19 @@ void ir_print(const struct ir_program *program, struct text *out)
     if (resources && resources->kind == IR_ATTR_TEXT)
         text_printf(out, "\n%s\n", ir_string(program, resources->first));
     free(printer.numbers);
+}
+
+void ir_print(const struct ir_program *program, struct text *out)
+{
+    print(program, false, out);
+}
+
+void ir_print_pretty(const struct ir_program *program, struct text *out)
+{
+    print(program, true, out);
+}
+
+void ir_print_as_read(const struct ir_program *program, struct text *out)
+{
+    print(program, ir_attr_find(program, 0, IR_PRETTY) != NULL, out);
 }

@@ -203,6 +203,9 @@ enum ir_attr_kind {
 /* The name of a hidden IR_ATTR_TEXT of op 0: the contents of `dense_resource<key>` constants, which is the
  * text's `{-# .. #-}` as spelt. */
 #define IR_RESOURCES "{-#"
+/* The name of a hidden IR_ATTR_UNIT of op 0: most ops of the text that was read stood in pretty form. Writers
+ * keep it, so that ir_print_as_read knows. */
+#define IR_PRETTY "{pretty"
 
 struct ir_attr {
     uint32_t name; /* string; IR_NONE inside an array */

@@ -50,7 +50,7 @@ static enum error_code add_module(const struct planner_job *j, const struct lowe
     struct ir_program module = {0};
     TRY(spmd_emit(j->context, &lowered->plan, &lowered->local, form, &module, e));
     struct text text = {0};
-    ir_print(&module, &text);
+    ir_print_as_read(&module, &text);
     ir_program_release(&module);
     out->text = text.at;
     out->size = text.size;

@@ -94,7 +94,7 @@ static void value_attr(struct scan *scan, const char *name)
         scan_fail(scan, ERROR_INVALID_MODULE, value.at, "expected ': TYPE' after the constant's value");
 }
 
-static void typed_word(struct scan *scan, const struct form_item *i, struct span word)
+static void typed_word(struct scan *scan, const struct ir_form_item *i, struct span word)
 {
     if (word.at == word.end)
         scan_fail(scan, ERROR_INVALID_MODULE, word.at, "expected a word for %s", i->attr);
@@ -106,7 +106,7 @@ static void typed_word(struct scan *scan, const struct form_item *i, struct span
     attr_add(scan, ">");
 }
 
-void form_attr_item(struct scan *scan, char kind, const struct form_item *i)
+void form_attr_item(struct scan *scan, char kind, const struct ir_form_item *i)
 {
     bool alias = scan_peek(scan) == '#';
     if (kind == 'I') {

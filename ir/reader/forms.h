@@ -6,12 +6,8 @@
 #ifndef TOAST_IR_READER_FORMS_H
 #define TOAST_IR_READER_FORMS_H
 
+#include "ir/forms.h"
 #include "ir/reader/rewrite.h"
-
-/* `{attr|second|third}` of a format: the attribute's name, and what is written around or before its value */
-struct form_item {
-    char attr[40], second[40], third[4]; /* the longest in the table have 20, 27 and 1 characters */
-};
 
 /* ---- form_types.c */
 /* reads the type of kind `:kind`, with its colon, and writes ` : (operands) -> results` */
@@ -21,7 +17,7 @@ void form_type_list(struct scan *scan);
 void form_result_type(struct scan *scan, struct span type);
 
 /* ---- form_attrs.c: each appends one attribute, or two */
-void form_attr_item(struct scan *scan, char kind, const struct form_item *i); /* I N n E B S Y y G v */
+void form_attr_item(struct scan *scan, char kind, const struct ir_form_item *i); /* I N n E B S Y y G v */
 void form_precisions(struct scan *scan);
 void form_exponent_mantissa(struct scan *scan);
 void form_direction(struct scan *scan);

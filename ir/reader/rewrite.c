@@ -270,6 +270,30 @@ static void full_name(struct scan *scan, struct span name, char full[64])
             strcpy(full, short_names[i][1]);
 }
 
+/* does the module spell ops in generic form that have a pretty one? */
+static void count_quoted(struct scan *scan, struct span name)
+{
+    char full[64];
+    size_t size = name.end - name.at;
+    if (size < 3 || size - 2 > sizeof full - 1)
+        return;
+    memcpy(full, scan->text + name.at + 1, size - 2);
+    full[size - 2] = 0;
+    scan->quoted += form_known(scan, full);
+}
+
+/* The location of a short reduce is also that of the ops and arguments which it stands for. */
+static void inherit_location(struct scan *scan, uint32_t loc)
+{
+    for (size_t i = scan->inherit; i < scan->ops.count; i++)
+        scan->ops.at[i].loc = loc;
+    for (uint32_t i = 2; i > 0 && loc; i--) {
+        struct arg_place place = {scan->arg_count - i, loc};
+        VEC_PUSH(&scan->args, place);
+    }
+    scan->inherit = 0;
+}
+
 void rewrite_statement(struct scan *scan)
 {
     char full[64], quoted[64];
@@ -280,6 +304,7 @@ void rewrite_statement(struct scan *scan)
     if (scan_peek(scan) == '"') {
         struct span name = scan_string(scan);
         scan_copy(scan, &scan->out, name);
+        count_quoted(scan, name);
         rewrite_generic_rest(scan, scan_is(scan, name, "\"builtin.module\""));
     } else {
         struct span name = scan_word(scan);
@@ -287,6 +312,7 @@ void rewrite_statement(struct scan *scan)
             scan_fail(scan, ERROR_INVALID_MODULE, scan->at, "expected an op, found %s",
                       scan_quote(scan, scan->at, quoted));
         full_name(scan, name, full);
+        scan->pretty += memchr(scan->text + name.at, '.', name.end - name.at) != NULL;
         if (!form_rewrite(scan, name, full) && !special_rewrite(scan, name, full))
             scan_fail(scan, strchr(full, '.') ? ERROR_UNSUPPORTED_MODULE : ERROR_INVALID_MODULE, name.at,
                       "'%s' is not an op whose short form is known; write it in generic form: \"%s\"(..) : "
@@ -294,6 +320,8 @@ void rewrite_statement(struct scan *scan)
                       full, full);
     }
     scan->ops.at[op].loc = scan_loc(scan);
+    if (scan->inherit)
+        inherit_location(scan, scan->ops.at[op].loc);
     scan_write(scan, "\n");
 }
 

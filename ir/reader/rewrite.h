@@ -29,6 +29,8 @@ void rewrite_generic_rest(struct scan *scan, bool is_module); /* of a generic op
 /* The rest of a pretty op whose name was read; false when this file knows no pretty form of that name.
  * forms.c: ops without regions, by a table. */
 bool form_rewrite(struct scan *scan, struct span name, const char *full);
+/* has an op of this full name a row in the table? */
+bool form_known(struct scan *scan, const char *full);
 /* special.c: the same for ops with regions, functions and modules */
 bool special_rewrite(struct scan *scan, struct span name, const char *full);
 

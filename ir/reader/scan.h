@@ -86,9 +86,11 @@ struct scan {
     VEC(struct span) operands; /* of the op being read, when it has no region */
     uint32_t arg_count;
     struct cached forms[SCAN_FORMS];
-    struct span resources; /* `{-# .. #-}`, empty when absent */
-    bool has_alien;        /* some element type that MLIR 19 does not know is named somewhere */
-    bool wrapped;          /* the text has no single module of its own: MLIR supplies one */
+    struct span resources;   /* `{-# .. #-}`, empty when absent */
+    bool has_alien;          /* some element type that MLIR 19 does not know is named somewhere */
+    bool wrapped;            /* the text has no single module of its own: MLIR supplies one */
+    uint32_t pretty, quoted; /* ops of dialects in pretty form; in generic form that have a pretty one */
+    uint32_t inherit; /* of a short reduce: the ops, from this one on, that have its location; 0: none */
     struct error *error;
     jmp_buf escape;
 };

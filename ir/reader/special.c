@@ -232,7 +232,7 @@ static void short_reducer(struct scan *scan, struct span op, struct span fn)
     text_printf(&scan->out, "({\n^bb0(%%" READER_DIALECT ".x: %s, %%" READER_DIALECT ".y: %s):\n", scalar,
                 scalar);
     scan->arg_count += 2;
-    op_begin(scan, op.at);
+    scan->inherit = (uint32_t)op_begin(scan, op.at);
     scan_write(scan, "%" READER_DIALECT ".z = \"");
     scan_copy(scan, &scan->out, op);
     text_printf(&scan->out, "\"(%%" READER_DIALECT ".x, %%" READER_DIALECT ".y) : (%s, %s) -> %s\n", scalar,

@@ -136,6 +136,10 @@ static void fill_attrs(struct walk *walk, MlirOperation op, struct op_lists *op_
             walk_string(walk, IR_ATTR_TEXT, (MlirStringRef){walk->scan->text + span.at, span.end - span.at});
         VEC_PUSH(&op_lists->attrs, ir_build_named(walk->builder, IR_RESOURCES, attr));
     }
+    if (root && walk->scan->pretty > walk->scan->quoted) {
+        struct ir_attr attr = ir_build_unit(walk->builder);
+        VEC_PUSH(&op_lists->attrs, ir_build_named(walk->builder, IR_PRETTY, attr));
+    }
 }
 
 static void walk_op(struct walk *walk, MlirOperation op)
