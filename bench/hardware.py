@@ -47,7 +47,7 @@ SIZES = {   # matmuls (m, k, n), elements of kernels and rows of a softmax, (mod
 DTYPES = {"gpu": ("bf16", "f16", "f32"), "cpu": ("bf16", "f32")}
 BYTES = {"bf16": 2, "f16": 2, "f32": 4}
 RUNS = {"gpu": 10, "cpu": 3}
-OP = re.compile(r'\s*(%\d+)(:\d+)? = "stablehlo\.(\w+)"\(([%\d, #]*)\)')
+OP = re.compile(r'\s*(%\d+)(:\d+)? = "stablehlo\.(\w+)"\(([%\w, #]*)\)')
 TYPES = re.compile(r": \((tensor<[^()]*>)\) -> \(?(tensor<[^()]*>)\)?\s*$")
 COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "collective_permute")
 

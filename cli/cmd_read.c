@@ -1,5 +1,5 @@
-/* toast read: prints what the sandboxed reader understood of each file, from the program image, in
- * generic form. */
+/* toast read: prints what the sandboxed reader understood of each file, from the program image, in generic
+ * or pretty form. */
 #include "base/file.h"
 #include "cli/output.h"
 #include "ir/print.h"
@@ -8,18 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char usage[] = "usage: toast read FILE... [--generic] [-o DIR]\n\n"
-                            "Reads StableHLO text (pretty or generic, gzip too, - is standard input) and "
-                            "prints the module as it was\n"
-                            "understood, in MLIR's generic form. A file that is refused gets a message "
-                            "FILE:LINE:COLUMN: on stderr; the\n"
-                            "others are still read, and the exit status is 6.\n\n"
-                            "  --generic             generic form (the only one, and the default)\n"
-                            "  -o DIR                write DIR/NAME.mlir for each file, made when absent; "
-                            "standard output when absent\n\n"
-                            "examples:\n"
-                            "  toast read model.mlir --generic\n"
-                            "  toast read models/*.mlir.gz --generic -o understood/\n";
+static const char usage[] =
+    "usage: toast read FILE... [--generic|--pretty] [-o DIR]\n\n"
+    "Reads StableHLO text (pretty or generic, gzip too, - is standard input) and prints the module as it "
+    "was\n"
+    "understood. A file that is refused gets a message FILE:LINE:COLUMN: on stderr; the others are still\n"
+    "read, and the exit status is 6.\n\n"
+    "  --generic             MLIR's generic form (the default)\n"
+    "  --pretty              StableHLO's pretty form, for ops that have one\n"
+    "  -o DIR                write DIR/NAME.mlir for each file, made when absent; standard output when "
+    "absent\n\n"
+    "examples:\n"
+    "  toast read model.mlir --generic\n"
+    "  toast read models/*.mlir.gz --pretty -o understood/\n";
 
 /* DIR/NAME without the folder and without .gz; owned */
 static char *output_path(const char *directory, const char *file)
@@ -33,14 +34,14 @@ static char *output_path(const char *directory, const char *file)
     return mem_printf("%s/%.*s", directory, (int)size, base);
 }
 
-static int read_one(const char *file, const char *directory)
+static int read_one(const char *file, bool pretty, const char *directory)
 {
     struct ir_program program = {0};
     struct text out = {0};
     struct error e = {.code = ERROR_OK};
     enum error_code code = cli_read_module(file, &program, &e);
     if (code == ERROR_OK) {
-        ir_print(&program, &out);
+        (pretty ? ir_print_pretty : ir_print)(&program, &out);
         if (directory) {
             char *path = output_path(directory, file);
             code = file_write(path, out.at, out.size, &e);
@@ -54,9 +55,15 @@ static int read_one(const char *file, const char *directory)
     return code == ERROR_OK ? 0 : cli_fail("read", file, &e);
 }
 
+static bool is_form(const char *option)
+{
+    return strcmp(option, "--generic") == 0 || strcmp(option, "--pretty") == 0;
+}
+
 int cmd_read(int argc, char **argv)
 {
     const char *directory = NULL;
+    bool pretty = false;
     int files = 0, status = 0;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0) {
@@ -66,10 +73,12 @@ int cmd_read(int argc, char **argv)
             if (++i == argc)
                 return cli_usage("read", "-o needs a folder");
             directory = argv[i];
-        } else if (strcmp(argv[i], "--generic") != 0 && argv[i][0] == '-' && argv[i][1]) {
+        } else if (!is_form(argv[i]) && argv[i][0] == '-' && argv[i][1]) {
             return cli_usage("read", "there is no option %s", argv[i]);
+        } else if (is_form(argv[i])) {
+            pretty = strcmp(argv[i], "--pretty") == 0;
         } else {
-            files += strcmp(argv[i], "--generic") != 0;
+            files++;
         }
     }
     if (files == 0)
@@ -80,8 +89,8 @@ int cmd_read(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "-o") == 0) {
             i++;
-        } else if (strcmp(argv[i], "--generic") != 0) {
-            int failed = read_one(argv[i], directory);
+        } else if (!is_form(argv[i])) {
+            int failed = read_one(argv[i], pretty, directory);
             if (failed && status != 6) /* a refused module is what the status tells first */
                 status = failed;
         }

@@ -7,7 +7,9 @@ Planted: a wrong replica group, an all_reduce dropped, an initial value counted 
 result of another type; and in made-up results a NaN and a wrong element on one device only.
 """
 import os
+import pathlib
 import re
+import subprocess
 import sys
 import tempfile
 
@@ -132,6 +134,9 @@ def main():
     with tempfile.NamedTemporaryFile("w", suffix=".mlir") as f:
         f.write(PROGRAM)
         f.flush()
+        # errors are planted by text: into generic form, which comes of a module in generic form
+        generic = subprocess.run([os.path.join(venv.BIN, "toast"), "read", f.name, "--generic"], check=True, stdout=subprocess.PIPE).stdout
+        pathlib.Path(f.name).write_bytes(generic)
         subject = candidates.Subject(f.name)
         plans = {
             "mesh2": find_plan(subject, "data=4,model=2", ["all_reduce", "comparison_direction EQ"]),

@@ -1,8 +1,8 @@
 """An annotated module for JAX that partitions by GSPMD: Shardy's mesh, attributes and constraints as HLO shardings.
 
 TOAST's annotated modules have three things of Shardy: one `sdy.mesh`, `sdy.sharding` on arguments and results of main, and
-`sdy.sharding_constraint`. They are TOAST's own print, one op a line, so lines are rewritten, not parsed. Promises: every
-other line is left as it is. Never meets modules of other writers.
+`sdy.sharding_constraint`. They are TOAST's own print, pretty or generic as the module was, one op a line, so lines are
+rewritten, not parsed. Promises: every other line is left as it is. Never meets modules of other writers.
 """
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from collections.abc import Mapping, Sequence
 
 _DIM = re.compile(r"\{([^}]*)\}")
 _SHARDING = re.compile(r"#sdy\.sharding<@\w+, \[([^\]]*)\]>")
-_CONSTRAINT = re.compile(r'"sdy\.sharding_constraint"\((%[\w#]+)\) \{sharding = (#sdy\.sharding<@\w+, \[[^\]]*\]>)\}')
+_CONSTRAINT = re.compile(r"\bsdy\.sharding_constraint (%[\w#]+) (<@\w+, \[[^\]]*\]>) : (.*?)(?= loc\(|$)", re.M)
+_GENERIC = re.compile(r'"sdy\.sharding_constraint"\((%[\w#]+)\) \{sharding = #sdy\.sharding(<@\w+, \[[^\]]*\]>)\} : \((.*?)\) -> '
+                      r"(.*?)(?= loc\(|$)", re.M)
 
 
 def hlo_sharding(dims: Sequence[Sequence[str]], axes: Mapping[str, int]) -> str:
@@ -45,11 +47,11 @@ def _parse(text: str, axes: Mapping[str, int]) -> tuple[str, list[int]]:
 def module(text: str, axes: Mapping[str, int]) -> str:
     """The annotated module in GSPMD's words."""
     def constraint(match: re.Match[str]) -> str:
-        sharding, opened = _parse(match.group(2), axes)
+        sharding, opened = _parse("#sdy.sharding" + match.group(2), axes)
         config = f'unspecified_dims=[{",".join(map(str, opened))}]' if opened else ""
         return (f'"stablehlo.custom_call"({match.group(1)}) {{call_target_name = "Sharding", backend_config = "{config}", '
-                f'mhlo.sharding = "{sharding}"}}')
-    lines = [line for line in text.splitlines() if '"sdy.mesh"()' not in line]
-    out = _CONSTRAINT.sub(constraint, "\n".join(lines))
+                f'mhlo.sharding = "{sharding}"}} : ({match.group(3)}) -> {match.group(3)}')
+    lines = [line for line in text.splitlines() if not line.lstrip().startswith(("sdy.mesh ", '"sdy.mesh"()'))]
+    out = _GENERIC.sub(constraint, _CONSTRAINT.sub(constraint, "\n".join(lines)))
     return re.sub(r"sdy\.sharding = (#sdy\.sharding<@\w+, \[[^\]]*\]>)",
                   lambda match: f'mhlo.sharding = "{_parse(match.group(1), axes)[0]}"', out) + "\n"
