@@ -144,8 +144,14 @@ static void place_axes(const struct nda *n, const struct mesh *mesh, uint32_t va
 void plan_boundary_sharding(const struct plan_context *context, const struct plan *plan, uint32_t space,
                             struct plan_sharding *out)
 {
+    plan_slot_sharding(context, plan, space, context->n->spaces[space].slots, out);
+}
+
+void plan_slot_sharding(const struct plan_context *context, const struct plan *plan, uint32_t space,
+                        uint32_t slot, struct plan_sharding *out)
+{
     const struct nda *n = context->n;
-    uint32_t slot = n->spaces[space].slots, value = n->slots[slot].value;
+    uint32_t value = n->slots[slot].value;
     const struct ir_type *type = ir_value_type(n->program, value);
     memset(out, 0, sizeof *out);
     out->rank = type->kind == IR_TYPE_TENSOR ? type->rank : 0;

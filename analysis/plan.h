@@ -200,5 +200,8 @@ struct plan_sharding {
 };
 void plan_boundary_sharding(const struct plan_context *context, const struct plan *plan, uint32_t space,
                             struct plan_sharding *out);
+/* the same of the value in one of the space's slots, as the space's op has it */
+void plan_slot_sharding(const struct plan_context *context, const struct plan *plan, uint32_t space,
+                        uint32_t slot, struct plan_sharding *out);
 
 #endif

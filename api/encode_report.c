@@ -138,6 +138,26 @@ static json_t *encode_choices(const struct report *report)
     return list;
 }
 
+/* of weights and activations; null where there is no such plan */
+static json_t *encode_classes(const struct report *report)
+{
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < report->class_count; i++) {
+        const struct report_layout_row *class = &report->classes[i];
+        json_t *row = json_pack("{s:s, s:o, s:o, s:i, s:I, s:o}", "kind",
+                                class->weight ? "weight" : "activation", "name", json_safe(class->name),
+                                "type", json_safe(class->type), "count", (int)class->count, "bytes",
+                                (json_int_t) class->bytes, "ours", json_safe(class->layouts[REPORT_OURS]));
+        json_object_set_new(row, "expert",
+                            *report->class_expert ? json_safe(class->layouts[REPORT_EXPERT]) : json_null());
+        json_object_set_new(row, "yours",
+                            report->has_yours ? json_safe(class->layouts[REPORT_YOURS]) : json_null());
+        json_array_append_new(list, row);
+    }
+    return json_pack("{s:o, s:o}", "expert",
+                     *report->class_expert ? json_safe(report->class_expert) : json_null(), "rows", list);
+}
+
 static json_t *encode_conflicts(const struct report *report)
 {
     json_t *list = json_array();
@@ -310,6 +330,7 @@ json_t *encode_report(const struct report *report)
     json_object_set_new(out, "memory", encode_memory(report));
     json_object_set_new(out, "decisions", decisions);
     json_object_set_new(out, "choices", encode_choices(report));
+    json_object_set_new(out, "classes", encode_classes(report));
     json_object_set_new(out, "conflicts", encode_conflicts(report));
     json_object_set_new(out, "whole", encode_whole(report));
     json_object_set_new(out, "constraints", encode_constrained(report));

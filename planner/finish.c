@@ -194,6 +194,7 @@ static enum error_code make_report(const struct planner_job *j, const struct sea
     if (j->has_segments)
         add_segments(j, *out);
     planner_job_tell_annotations(j, *out);
+    report_add_classes(*out, j->has_yours ? &j->yours : NULL);
     planner_job_describe(j, whole, *out);
     planner_stage(j->request, "constraints");
     enum error_code code = report_add_constraints(*out, e);

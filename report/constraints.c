@@ -214,6 +214,8 @@ enum error_code report_add_constraints(struct report *report, struct error *e)
     return ERROR_OK;
 }
 
+enum { SHOWN_CONSTRAINTS = 20, MOST_BY_HAND = 40 };
+
 void report_text_constraints(const struct report *report, struct text *text)
 {
     char specs[32], list[32], annotated[32];
@@ -228,7 +230,10 @@ void report_text_constraints(const struct report *report, struct text *text)
                 specs, list, annotated);
     if (report->constraint_count == 0)
         text_add(text, "nothing: the specs of arguments and results are enough\n");
-    for (uint32_t i = 0; i < report->constraint_count; i++) {
+    if (report->constraint_count > MOST_BY_HAND)
+        text_add(text, "too many to write by hand: take the annotated module (plan.jit() in Python), or\n"
+                       "plan.constrain(step), which puts them in\n");
+    for (uint32_t i = 0; i < report->constraint_count && i < SHOWN_CONSTRAINTS; i++) {
         const struct report_constraint *constraint = &report->constraints[i];
         text_printf(text, "%2u. with_sharding_constraint(%s, %s)\n    %s at %s", i + 1, constraint->type,
                     constraint->spec, constraint->op, constraint->location);
@@ -243,4 +248,6 @@ void report_text_constraints(const struct report *report, struct text *text)
                         constraint->uses[0].location);
         text_add_char(text, '\n');
     }
+    if (report->constraint_count > SHOWN_CONSTRAINTS)
+        text_printf(text, "… and %u more in plan.json\n", report->constraint_count - SHOWN_CONSTRAINTS);
 }

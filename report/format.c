@@ -112,6 +112,41 @@ void report_location(const struct ir_program *program, uint32_t op, char *out, s
         snprintf(out, room, "line %u", program->ops[op].line);
 }
 
+/* "file:line" in a location, what is called before who calls; false: none */
+static bool find_file(const struct ir_program *program, uint32_t location, char *out, size_t room)
+{
+    const struct ir_location *at = &program->locations[location];
+    if (at->kind == IR_LOCATION_FILE)
+        snprintf(out, room, "%s:%u", ir_string(program, at->text), at->line);
+    bool found = at->kind == IR_LOCATION_FILE;
+    for (uint32_t i = 0; i < at->count && !found; i++)
+        found = find_file(program, program->location_parts[at->first + i], out, room);
+    return found;
+}
+
+void report_where(const struct ir_program *program, uint32_t op, char *out, size_t room)
+{
+    report_location(program, op, out, room);
+    if (op != IR_NONE &&
+        !strchr(out, ':')) /* a name alone: of an inlined function whose callers have files */
+        find_file(program, program->ops[op].loc, out, room);
+}
+
+/* What tells a place from others: a path's last folders and file. Packages are named from their own folder
+ * on, as nobody looks for where they are installed. */
+void report_place(const char *location, char *out, size_t room)
+{
+    const char *package = strstr(location, "site-packages/"), *at = location;
+    if (package)
+        at = package + strlen("site-packages/");
+    size_t size = strlen(at);
+    if (size >= room) { /* the end, from a folder's name on */
+        const char *slash = strchr(at + size - room + 1, '/');
+        at = slash ? slash + 1 : at + size - room + 1;
+    }
+    snprintf(out, room, "%s", at);
+}
+
 uint32_t report_dim_groups(const struct nda *n, uint32_t argument, uint32_t dim, const char **out,
                            uint32_t room)
 {

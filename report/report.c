@@ -178,6 +178,16 @@ static int64_t *exposed_of_steps(const struct spmd_local *local, const struct co
     return exposed;
 }
 
+/* The op that a reader looks for: what the collective is there for. What is returned in another form than it
+ * has (a new weight that is gathered) is there for the op that makes it, as all returns are one line. */
+static uint32_t op_behind(const struct maker *maker, const struct spmd_step *step)
+{
+    const struct ir_program *program = maker->n->program;
+    uint32_t origin = maker->local.values[maker->local.operands[step->operands]].origin;
+    bool returned = step->op != IR_NONE && program->ops[step->op].code == IR_FUNC_RETURN;
+    return returned && program->values[origin].op != IR_NONE ? program->values[origin].op : step->op;
+}
+
 /* One collective op: the steps [i, end) that share a `combined` id, or one step. */
 static struct report_collective measure_collective(const struct maker *maker, uint32_t i, uint32_t end)
 {
@@ -198,7 +208,7 @@ static struct report_collective measure_collective(const struct maker *maker, ui
     price_step(&maker->local, evaluator_machine(maker->report->evaluator), i, &row.algorithm);
     row.decision = step_cause(maker, step, maker->cell_decision);
     row.choice = row.decision >= 0 || !maker->cell_choice ? -1 : step_cause(maker, step, maker->cell_choice);
-    report_location(maker->n->program, step->op, row.location, sizeof row.location);
+    report_where(maker->n->program, op_behind(maker, step), row.location, sizeof row.location);
     return row;
 }
 
@@ -263,7 +273,7 @@ static void describe_live(const struct maker *maker, const struct price_live *li
     report_type(program, origin, tensor->type, sizeof tensor->type);
     if (op != IR_NONE) {
         snprintf(tensor->name, sizeof tensor->name, "%s", ir_op_name(program, op));
-        report_location(program, op, tensor->location, sizeof tensor->location);
+        report_where(program, op, tensor->location, sizeof tensor->location);
         return;
     }
     snprintf(tensor->name, sizeof tensor->name, "loop value");

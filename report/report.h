@@ -79,6 +79,13 @@ struct report_argument {
     int64_t bytes_per_device;
 };
 
+struct report_kind { /* arguments that are named alike up to numbers, of one type, role and sharding */
+    const struct report_argument *first;
+    char pattern[160]; /* the name, * for each number */
+    uint32_t count, order;
+    int64_t bytes; /* of all, of one device */
+};
+
 /* Why a dimension stays whole of which much of the memory or time depends. */
 enum report_reason {
     REPORT_DOES_NOT_DIVIDE,
@@ -103,6 +110,16 @@ struct report_whole { /* dimensions that look alike are one (a group) */
     struct cost cost;
     struct hash128 hash;
     int64_t step_ps, peak_bytes; /* of the plan with it */
+};
+/* How weights and activations lie in this plan, in the best expert's that is another, in the module's own. */
+enum report_layout { REPORT_OURS, REPORT_EXPERT, REPORT_YOURS, REPORT_LAYOUTS };
+struct
+    report_layout_row { /* tensors of one kind, name (numbers apart), type and layout in each of the plans */
+    bool weight;        /* a parameter; else what a contraction makes */
+    char name[160], type[96];
+    uint32_t count;
+    int64_t bytes;                    /* of all, unsplit */
+    char layouts[REPORT_LAYOUTS][96]; /* "[data, -, model]": axes of each dimension; "": no such plan */
 };
 /* What holds memory at the peak. */
 enum report_part {
@@ -197,6 +214,10 @@ struct report {
     struct report_advice advice; /* where smallest_budget_bytes is not 0 */
     struct report_whole *whole;  /* most memory or time first */
     uint32_t whole_count;
+    struct report_layout_row *classes; /* report_add_classes: weights first, the larger first */
+    uint32_t class_count;
+    char class_expert[160]; /* the expert's name; "": every expert's plan is this one */
+    bool has_yours;
     struct search_state search;
     /* decisions offered to the search, and left out (plan_context_pruned) */
     uint32_t offered, pruned;
@@ -253,6 +274,9 @@ void report_html(const struct report *report, struct text *out);
 
 /* finds report->constraints (spmd/constraints.h). Errors: of the walk. */
 enum error_code report_add_constraints(struct report *report, struct error *e) BASE_CHECKED;
+/* Finds report->classes; after all baselines were added. yours: the plan of the module's own shardings, or
+ * NULL; borrowed during the call. */
+void report_add_classes(struct report *report, const struct search_plan *yours);
 /* their section of report.txt */
 void report_text_constraints(const struct report *report, struct text *out);
 
@@ -268,6 +292,10 @@ void report_time(int64_t ps, char out[32]);     /* "412 ms" */
 void report_worth(int64_t ps, char out[48]);
 /* what made a collective: the text of the decision or the choice (borrowed), else "a pin" */
 const char *report_cause(const struct report *report, const struct report_collective *collective);
+/* the arguments by kind, most bytes first; owned, refers to the report */
+struct report_kind *report_kinds(const struct report *report, uint32_t *count);
+/* a name with * in place of each number */
+void report_pattern(const char *name, char *out, size_t room);
 /* the baselines, best first; owned */
 struct report_baseline *report_baselines_sorted(const struct report *report);
 void report_type(const struct ir_program *program, uint32_t value, char *out, size_t room); /* "bf16[8,16]" */
@@ -276,6 +304,10 @@ void report_confirming(const struct report *report, const char *folder, char *ou
 void report_spec(const struct plan_sharding *sharding, const struct mesh *mesh, char *out, size_t room);
 /* "data,model" */
 void report_axes(const struct mesh *mesh, const uint8_t *axes, uint32_t count, char *out, size_t room);
+/* the same for people: where the location is but a name, the file that its calls lead to, if any */
+void report_where(const struct ir_program *program, uint32_t op, char *out, size_t room);
+/* a place, short: without the folders that packages are installed in, at most room - 1 characters of its end */
+void report_place(const char *location, char *out, size_t room);
 void report_location(const struct ir_program *program, uint32_t op, char *out, size_t room);
 /* names of the groups (analysis/nda.h) that a dimension of an argument consists of, outermost first, into out
  * (borrowed from the nda); how many, at most room */

@@ -3,71 +3,11 @@
  * its own. */
 #include "report/report_html.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { SHOWN_ROWS = 28 }; /* of the grid */
-enum { PATTERN_SIZE = 120 };
-
-struct kind {
-    const struct report_argument *first;
-    char pattern[PATTERN_SIZE];
-    uint32_t count, order;
-    int64_t bytes;
-};
-
-/* "params/layer_07/wq" -> "params/layer_*\/wq" */
-static void pattern_of(const char *name, char out[PATTERN_SIZE])
-{
-    size_t n = 0;
-    while (*name && n < PATTERN_SIZE - 2) {
-        if (isdigit((unsigned char)*name)) {
-            out[n++] = '*';
-            while (isdigit((unsigned char)*name))
-                name++;
-        } else {
-            out[n++] = *name++;
-        }
-    }
-    out[n] = 0;
-}
-
-static int by_bytes(const void *left, const void *right)
-{
-    const struct kind *kind = left, *other_kind = right;
-    if (kind->bytes != other_kind->bytes)
-        return kind->bytes > other_kind->bytes ? -1 : 1;
-    return kind->order < other_kind->order ? -1 : 1;
-}
-
-static struct kind *collect(const struct report *report, uint32_t *count)
-{
-    struct kind *kinds = mem_zalloc(report->argument_count + 1u, sizeof *kinds);
-    *count = 0;
-    for (uint32_t i = 0; i < report->argument_count; i++) {
-        const struct report_argument *argument = &report->arguments[i];
-        char pattern[PATTERN_SIZE];
-        uint32_t k = 0;
-        pattern_of(argument->name, pattern);
-        while (k < *count &&
-               (kinds[k].first->role != argument->role || strcmp(kinds[k].pattern, pattern) != 0 ||
-                strcmp(kinds[k].first->type, argument->type) != 0 ||
-                strcmp(kinds[k].first->spec, argument->spec) != 0))
-            k++;
-        if (k == *count) {
-            kinds[k].first = argument;
-            kinds[k].order = k;
-            memcpy(kinds[k].pattern, pattern, sizeof pattern);
-            ++*count;
-        }
-        kinds[k].count++;
-        kinds[k].bytes += argument->bytes_per_device;
-    }
-    qsort(kinds, *count, sizeof *kinds, by_bytes);
-    return kinds;
-}
 
 static void write_dim(const struct report *report, const struct report_argument *argument, uint32_t dim,
                       int64_t size, struct text *text)
@@ -82,7 +22,8 @@ static void write_dim(const struct report *report, const struct report_argument 
     text_add(text, "</td>");
 }
 
-static void write_kind(const struct report *report, const struct kind *k, uint32_t rank, struct text *text)
+static void write_kind(const struct report *report, const struct report_kind *k, uint32_t rank,
+                       struct text *text)
 {
     const struct nda *n = plan_context_nda(evaluator_context(report->evaluator));
     const struct ir_type *type = ir_value_type(n->program, n->arguments[k->first->index].value);
@@ -105,7 +46,7 @@ void report_html_shards(const struct report *report, struct text *text)
 {
     const struct nda *n = plan_context_nda(evaluator_context(report->evaluator));
     uint32_t count, rank = 0;
-    struct kind *kinds = collect(report, &count);
+    struct report_kind *kinds = report_kinds(report, &count);
     for (uint32_t i = 0; i < count && i < SHOWN_ROWS; i++) {
         const struct ir_type *type = ir_value_type(n->program, n->arguments[kinds[i].first->index].value);
         if (type->kind == IR_TYPE_TENSOR && type->rank > rank)

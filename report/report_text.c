@@ -3,6 +3,7 @@
  * memory go, why, and what would change it. Equal reports give equal bytes. It decides nothing and
  * measures nothing: every figure stands in the report. */
 #include "report/advice.h"
+#include "report/classes.h"
 #include "report/whole.h"
 
 #include <stdio.h>
@@ -14,11 +15,12 @@
 enum {
     SHOWN_COLLECTIVES = 20,
     SHOWN_TENSORS = 12,
-    SHOWN_ARGUMENTS = 60,
+    SHOWN_ARGUMENTS = 40, /* kinds of them */
     SHOWN_BASELINES = 12,
     SHOWN_CHOICES = 20
 };
 enum { MEMORY_ROWS = 16 }; /* the heading calls each a sixteenth */
+enum { FAR_BELOW = 4 };    /* a peak that is less than this part of the limit has bars of its own scale */
 enum { BAR = 50 };         /* characters of a full bar, beside a number in 110 columns */
 
 static void heading(struct text *text, const char *title)
@@ -85,10 +87,10 @@ static void write_decisions(const struct report *report, struct text *text)
         char worth[48];
         report_worth(report->decisions[i].worth_ps, worth);
         text_printf(text, "%2u. %-50s %s a step\n", i + 1, report->decisions[i].text, worth);
-        costly |= report->decisions[i].worth_ps < 0;
+        costly |= report->decisions[i].worth_ps <= 0;
     }
     if (costly)
-        text_add(text, "One that costs time is there for memory.\n");
+        text_add(text, "One that costs time, or saves none, is there for memory.\n");
 }
 
 static void write_baseline(const struct report *report, const struct report_baseline *baseline, int width,
@@ -142,6 +144,7 @@ static void write_time(const struct report *report, struct text *text)
 static void write_collectives(const struct report *report, struct text *text)
 {
     const struct mesh *mesh = plan_context_mesh(evaluator_context(report->evaluator));
+    bool waits = false;
     heading(text, "Communication, most expensive first");
     if (report->collective_count == 0)
         text_add(text, "none\n");
@@ -150,29 +153,58 @@ static void write_collectives(const struct report *report, struct text *text)
                     "time", "exposed", "because of", "where");
     for (uint32_t i = 0; i < report->collective_count && i < SHOWN_COLLECTIVES; i++) {
         const struct report_collective *collective = &report->collectives[i];
-        char bytes[32], time[32], exposed[32], axes[200];
+        char bytes[32], time[32], exposed[32], axes[200], place[64];
+        report_place(collective->location, place, sizeof place);
         report_bytes(collective->bytes, bytes);
         report_time(collective->time_ps, time);
         report_time(collective->exposed_ps, exposed);
         report_axes(mesh, collective->axes, collective->axis_count, axes, sizeof axes);
         text_printf(text, "%-18s %-14s %6lld %10s %10s %10s  %-22.22s %s\n",
                     report_kind_name(collective->kind), axes, (long long)collective->count, bytes, time,
-                    exposed, report_cause(report, collective), collective->location);
+                    exposed, report_cause(report, collective), place);
+        waits |= collective->exposed_ps > collective->time_ps;
     }
+    if (waits)
+        text_add(text, "More exposed than its time: it also waits for the collectives that are before it.\n");
     if (report->collective_count > SHOWN_COLLECTIVES)
         text_printf(text, "… and %u more rows in report.json\n",
                     report->collective_count - SHOWN_COLLECTIVES);
 }
 
+static void write_at_peak(const struct report *report, struct text *text)
+{
+    int64_t rest = report->price.peak_bytes;
+    uint32_t shown = report->at_peak_count < SHOWN_TENSORS ? report->at_peak_count : SHOWN_TENSORS;
+    char bytes[32], place[64];
+    heading(text, "Alive at the peak, largest first (bytes of one device, types of the whole)");
+    for (uint32_t i = 0; i < shown; i++) {
+        report_bytes(report->at_peak[i].bytes, bytes);
+        report_place(report->at_peak[i].location, place, sizeof place);
+        text_printf(text, "%10s  %-36.36s %-28.28s %s\n", bytes, report->at_peak[i].name,
+                    report->at_peak[i].type, place);
+        rest -= report->at_peak[i].bytes;
+    }
+    report_bytes(rest, bytes);
+    if (shown && rest > 0)
+        text_printf(text, "%10s  all others\n", bytes);
+}
+
 static void write_memory(const struct report *report, struct text *text)
 {
-    char program[32], depth_first[32], by_memory[32];
+    char program[32], depth_first[32], by_memory[32], title[120];
     report_bytes(report->price.program_peak_bytes, program);
     report_bytes(report->price.depth_first_peak_bytes, depth_first);
     uint32_t rows = report->timeline_count < MEMORY_ROWS ? report->timeline_count : MEMORY_ROWS;
-    heading(text, rows < MEMORY_ROWS
-                      ? "Memory over the program (each row a step; | is the limit)"
-                      : "Memory over the program (each row a sixteenth of its steps; | is the limit)");
+    int64_t top = 0;
+    for (uint32_t i = 0; i < report->timeline_count; i++)
+        top = report->timeline[i] > top ? report->timeline[i] : top;
+    bool far = top < report->memory_limit_bytes / FAR_BELOW; /* bars of the limit's scale would be empty */
+    if (!far && top < report->memory_limit_bytes)
+        top = report->memory_limit_bytes;
+    snprintf(title, sizeof title, "Memory over the program (each row a %s; %s)",
+             rows < MEMORY_ROWS ? "step" : "sixteenth of its steps",
+             far ? "a full bar is the peak, far below the limit" : "| is the limit");
+    heading(text, title);
     text_printf(text, "peak %s in program order, %s depth first", program, depth_first);
     if (report->price.memory_peak_bytes) {
         report_bytes(report->price.memory_peak_bytes, by_memory);
@@ -184,9 +216,6 @@ static void write_memory(const struct report *report, struct text *text)
         text_add(text, ": a compiler may choose, so the larger counts;\n");
     }
     text_printf(text, "below the steps %s\n", price_order_words(report->price.peak_order));
-    int64_t top = report->memory_limit_bytes;
-    for (uint32_t i = 0; i < report->timeline_count; i++)
-        top = report->timeline[i] > top ? report->timeline[i] : top;
     for (uint32_t row = 0; row < rows; row++) {
         int64_t high = 0;
         for (uint32_t i = row * report->timeline_count / rows; i < (row + 1) * report->timeline_count / rows;
@@ -195,19 +224,13 @@ static void write_memory(const struct report *report, struct text *text)
         char bytes[32];
         report_bytes(high, bytes);
         int filled = (int)((double)high / (double)top * BAR),
-            limit = (int)((double)report->memory_limit_bytes / (double)top * BAR);
+            limit = far ? -1 : (int)((double)report->memory_limit_bytes / (double)top * BAR);
         text_printf(text, "%10s ", bytes);
         for (int i = 0; i <= BAR; i++)
             text_add_char(text, i == limit ? '|' : i < filled ? '#' : ' ');
         text_add_char(text, '\n');
     }
-    heading(text, "Alive at the peak, largest first");
-    for (uint32_t i = 0; i < report->at_peak_count && i < SHOWN_TENSORS; i++) {
-        char bytes[32];
-        report_bytes(report->at_peak[i].bytes, bytes);
-        text_printf(text, "%10s  %-36.36s %-28.28s %s\n", bytes, report->at_peak[i].name,
-                    report->at_peak[i].type, report->at_peak[i].location);
-    }
+    write_at_peak(report, text);
 }
 
 static void write_conflicts(const struct report *report, struct text *text)
@@ -217,8 +240,9 @@ static void write_conflicts(const struct report *report, struct text *text)
     heading(text, "Conflicts (dimensions that cannot be split alike everywhere)");
     for (uint32_t i = 0; i < report->conflict_count; i++) {
         const struct report_conflict *conflict = &report->conflicts[i];
-        text_printf(text, "%s bit %u: %u conflicts in %u sets; ", conflict->group, conflict->bit,
-                    conflict->conflicts, conflict->sets);
+        text_printf(text, "%s bit %u: %u conflict%s in %u set%s; ", conflict->group, conflict->bit,
+                    conflict->conflicts, conflict->conflicts == 1 ? "" : "s", conflict->sets,
+                    conflict->sets == 1 ? "" : "s");
         if (conflict->decision < 0) {
             text_add(text, "not sharded, so no side had to be chosen\n");
             continue;
@@ -232,13 +256,24 @@ static void write_conflicts(const struct report *report, struct text *text)
 
 static void write_arguments(const struct report *report, struct text *text)
 {
-    heading(text, "Arguments");
-    for (uint32_t i = 0; i < report->argument_count && i < SHOWN_ARGUMENTS; i++)
-        text_printf(text, "%-40.40s %-10s %-26.26s %s\n", report->arguments[i].name,
-                    report_role_name(report->arguments[i].role), report->arguments[i].type,
-                    report->arguments[i].spec);
-    if (report->argument_count > SHOWN_ARGUMENTS)
-        text_printf(text, "… and %u more in plan.json\n", report->argument_count - SHOWN_ARGUMENTS);
+    uint32_t count;
+    int width = 40;
+    struct report_kind *kinds = report_kinds(report, &count);
+    heading(text, "Arguments, most bytes on a device first (* is any number)");
+    for (uint32_t i = 0; i < count && i < SHOWN_ARGUMENTS; i++)
+        width = (int)strlen(kinds[i].pattern) > width ? (int)strlen(kinds[i].pattern) : width;
+    for (uint32_t i = 0; i < count && i < SHOWN_ARGUMENTS; i++) {
+        char many[24] = "";
+        if (kinds[i].count > 1)
+            snprintf(many, sizeof many, "x %u", kinds[i].count);
+        text_printf(text, "%-*s %6s  %-10s %-26s %s\n", width,
+                    kinds[i].count > 1 ? kinds[i].pattern : kinds[i].first->name, many,
+                    report_role_name(kinds[i].first->role), kinds[i].first->type, kinds[i].first->spec);
+    }
+    if (count > SHOWN_ARGUMENTS)
+        text_printf(text, "… and %u more rows; every argument stands in plan.json\n",
+                    count - SHOWN_ARGUMENTS);
+    free(kinds);
 }
 
 static void write_fold(const struct report *report, struct text *text)
@@ -251,10 +286,11 @@ static void write_fold(const struct report *report, struct text *text)
             "0.5 %%\n",
             fold->layers, fold->kept, fold->checked, 100 * fold->worst, fold->beyond, fold->random);
     else if (fold->layers)
-        text_printf(text,
-                    "not folded: %u layers, but experts' plans were off by %.2f %%, %u of %u random ones "
-                    "by more than 0.5 %%\n",
-                    fold->layers, 100 * fold->worst, fold->beyond, fold->random);
+        text_printf(
+            text,
+            "priced with all %u layers: with fewer in their place the price of experts' plans was off "
+            "by %.2f %%\n",
+            fold->layers, 100 * fold->worst);
 }
 
 /* where rollouts ended: "3 decisions 120, 4 decisions 87" */
@@ -344,6 +380,7 @@ void report_text(const struct report *report, struct text *text)
     write_memory(report, text);
     write_conflicts(report, text);
     report_text_whole(report, text);
+    report_text_classes(report, text);
     write_arguments(report, text);
     report_text_constraints(report, text);
     write_search(report, text);

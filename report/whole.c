@@ -143,10 +143,14 @@ static void tell_sizes(const struct finder *finder, int64_t size, char *out, siz
     }
     int64_t below = size / least * least, above = below + least;
     if (at < room && below > 0)
-        snprintf(out + at, room - at, "; the nearest sizes that are: %lld, %lld", (long long)below,
-                 (long long)above);
+        at += (size_t)snprintf(out + at, room - at, "; the nearest sizes that are: %lld, %lld",
+                               (long long)below, (long long)above);
     else if (at < room)
-        snprintf(out + at, room - at, "; the nearest size that is: %lld", (long long)above);
+        at += (size_t)snprintf(out + at, room - at, "; the nearest size that is: %lld", (long long)above);
+    int64_t devices = mesh_devices(finder->mesh);
+    if (at < room && devices > least && size > devices)
+        snprintf(out + at, room - at, "; by all %lld devices: %lld", (long long)devices,
+                 (long long)((size / devices + 1) * devices));
 }
 
 /* the op that keeps most of the group's factors whole, and whether none of them could be split */
@@ -165,7 +169,7 @@ static bool no_rule(const struct finder *finder, uint32_t group, struct report_w
                 continue;
             largest = factor->size;
             snprintf(whole->op, sizeof whole->op, "%s", ir_op_name(n->program, n->spaces[space].op));
-            report_location(n->program, n->spaces[space].op, whole->location, sizeof whole->location);
+            report_where(n->program, n->spaces[space].op, whole->location, sizeof whole->location);
         }
     if (some)
         whole->op[0] = whole->location[0] = 0;
@@ -248,7 +252,7 @@ static void tell_example(const struct finder *finder, uint32_t group, char *out,
 {
     const struct ir_program *program = finder->n->program;
     uint32_t value = finder->example[group];
-    char type[64], location[160];
+    char type[64], location[160], place[100];
     out[0] = 0;
     if (value == NDA_NONE)
         return;
@@ -260,8 +264,9 @@ static void tell_example(const struct finder *finder, uint32_t group, char *out,
                  argument ? finder->report->arguments[origin->index].name : "a loop");
         return;
     }
-    report_location(program, origin->op, location, sizeof location);
-    snprintf(out, room, "%s of %s at %s", type, ir_op_name(program, origin->op), location);
+    report_where(program, origin->op, location, sizeof location);
+    report_place(location, place, sizeof place);
+    snprintf(out, room, "%s of %s at %s", type, ir_op_name(program, origin->op), place);
 }
 
 static void list(struct finder *finder)
@@ -368,15 +373,21 @@ const char *report_reason_name(enum report_reason reason)
     return "";
 }
 
+/* percent of the step: what is less is printed as no change */
+#define LEAST_CHANGE 0.05
+
 static void text_price(const struct report *report, const struct report_whole *whole, struct text *text)
 {
     char step[32], peak[32];
     report_time(whole->step_ps, step);
     report_bytes(whole->peak_bytes, peak);
-    text_printf(
-        text, "best try %s%s: %s (%+.1f %%), %s%s\n", whole->best, whole->first ? " first" : "", step,
-        100 * ((double)whole->step_ps / (double)(report->price.step_ps > 0 ? report->price.step_ps : 1) - 1),
-        peak, whole->peak_bytes > report->memory_limit_bytes ? ", which does not fit" : "");
+    double more =
+        100 * ((double)whole->step_ps / (double)(report->price.step_ps > 0 ? report->price.step_ps : 1) - 1);
+    char change[32] = "the same time";
+    if (more >= LEAST_CHANGE || more <= -LEAST_CHANGE)
+        snprintf(change, sizeof change, "%+.1f %%", more);
+    text_printf(text, "best try %s%s: %s (%s), %s%s\n", whole->best, whole->first ? " first" : "", step,
+                change, peak, whole->peak_bytes > report->memory_limit_bytes ? ", which does not fit" : "");
 }
 
 void report_text_whole(const struct report *report, struct text *text)

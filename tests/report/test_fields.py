@@ -29,7 +29,7 @@ def plan(module, out, *arguments):
 
 def check_report(r):
     price = 'step_ps peak_bytes fits cost'
-    members(r, 'format summary baselines collectives proof time memory decisions choices conflicts whole constraints search bound segments alternatives referee warnings if_nothing_fits '
+    members(r, 'format summary baselines collectives proof time memory decisions choices classes conflicts whole constraints search bound segments alternatives referee warnings if_nothing_fits '
                'provenance', 'report.json')
     members(r['summary'], price + ' memory_limit_bytes found_by', 'summary')
     check(len(r['baselines']) > 1 and len(r['collectives']) > 0, 'there are baselines and collectives')
@@ -65,6 +65,10 @@ def check_report(r):
         members(d, 'decision worth_ps', 'decision')
     for c in r['choices']:
         members(c, 'choice worth_ps factors of', 'choice')
+    members(r['classes'], 'expert rows', 'classes')
+    for c in r['classes']['rows']:
+        members(c, 'kind name type count bytes ours expert yours', 'class')
+        check(c['kind'] in ('weight', 'activation') and (c['expert'] is None) == (r['classes']['expert'] is None), f'class: {c}')
     for w in r['whole']:
         members(w, 'dimension size memory time partly example reason sizes op location best_try', 'whole')
         check(0 <= w['memory'] <= 1 and 0 <= w['time'] <= 1 and max(w['memory'], w['time']) > 0.01, f'parts: {w}')

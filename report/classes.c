@@ -1,0 +1,210 @@
+/* Weights and activations by class: how this plan lays them out, how the best other expert does, how the
+ * module's own shardings do (report.h).
+ *
+ * Weights are one class whose names differ in numbers alone (`h/0/mlp/kernel`, `h/1/mlp/kernel`), activations
+ * (what contractions make) whose names or places do; within a class all have one type and are laid out alike
+ * in each of the plans. So a class that falls apart shows by rows that differ in nothing but their layouts.
+ * Largest first, bytes of all its tensors together. */
+#include "report/classes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct maker {
+    struct report *report;
+    const struct plan_context *context;
+    const struct nda *n;
+    struct plan plans[REPORT_LAYOUTS];
+    bool has[REPORT_LAYOUTS];
+    VEC(struct report_layout_row) classes;
+};
+
+/* `[data, -, model]`: the axes of each dimension */
+static void layout_text(const struct plan_sharding *sharding, const struct mesh *mesh, char *out, size_t room)
+{
+    size_t size = (size_t)snprintf(out, room, "[");
+    for (uint32_t dim = 0; dim < sharding->rank && size < room; dim++) {
+        size += (size_t)snprintf(out + size, room - size, "%s%s", dim ? ", " : "",
+                                 sharding->dims[dim].count ? "" : "-");
+        for (uint32_t k = 0; k < sharding->dims[dim].count && size < room; k++)
+            size += (size_t)snprintf(out + size, room - size, "%s%s", k ? "+" : "",
+                                     mesh->axes[sharding->dims[dim].axes[k]].name);
+    }
+    if (size < room)
+        snprintf(out + size, room - size, "]");
+}
+
+static void add(struct maker *maker, struct report_layout_row *class, uint32_t space, uint32_t slot)
+{
+    for (unsigned i = 0; i < REPORT_LAYOUTS; i++) {
+        struct plan_sharding sharding;
+        if (!maker->has[i])
+            continue;
+        plan_slot_sharding(maker->context, &maker->plans[i], space, slot, &sharding);
+        layout_text(&sharding, plan_context_mesh(maker->context), class->layouts[i],
+                    sizeof class->layouts[i]);
+    }
+    for (size_t k = 0; k < maker->classes.count; k++) {
+        struct report_layout_row *other = &maker->classes.at[k];
+        if (other->weight == class->weight && strcmp(other->name, class->name) == 0 &&
+            strcmp(other->type, class->type) == 0 &&
+            memcmp(other->layouts, class->layouts, sizeof class->layouts) == 0) {
+            other->count += class->count;
+            other->bytes += class->bytes;
+            return;
+        }
+    }
+    VEC_PUSH(&maker->classes, *class);
+}
+
+static void add_weights(struct maker *maker)
+{
+    const struct nda *n = maker->n;
+    for (uint32_t i = 0; i < n->argument_count; i++) {
+        struct report_layout_row class = {.weight = true, .count = 1};
+        if (n->arguments[i].role != NDA_ROLE_PARAMETER ||
+            ir_value_type(n->program, n->arguments[i].value)->kind != IR_TYPE_TENSOR)
+            continue;
+        report_pattern(n->arguments[i].name, class.name, sizeof class.name);
+        report_type(n->program, n->arguments[i].value, class.type, sizeof class.type);
+        class.bytes = ir_type_bytes(n->program, ir_value_type(n->program, n->arguments[i].value));
+        add(maker, &class, n->arguments[i].space, n->spaces[n->arguments[i].space].slots);
+    }
+}
+
+/* the op's name without its function, "jvp(Net)/mlp/dot_general", numbers as *; without a name its place */
+static void activation_name(const struct ir_program *program, uint32_t op, char *out, size_t room)
+{
+    uint32_t name = ir_location_name(program, program->ops[op].loc, NULL);
+    char place[100];
+    const char *text = name == IR_NONE ? "" : ir_string(program, name), *slash = strchr(text, '/');
+    if (!*text) {
+        char location[160];
+        report_where(program, op, location, sizeof location);
+        report_place(location, place, sizeof place);
+        snprintf(out, room, "%s at %s", ir_op_name(program, op), place);
+        return;
+    }
+    report_pattern(slash ? slash + 1 : text, out, room);
+}
+
+static void add_activations(struct maker *maker)
+{
+    const struct nda *n = maker->n;
+    const struct ir_program *program = n->program;
+    for (uint32_t op = 0; op < program->op_count; op++) {
+        enum ir_family family = ir_opcode_family((enum ir_opcode)program->ops[op].code);
+        if (family != IR_FAMILY_DOT && family != IR_FAMILY_CONVOLUTION)
+            continue;
+        uint32_t value = ir_result(program, op, 0), slot = n->value_def_slot[value];
+        struct report_layout_row class = {.count = 1};
+        if (slot == NDA_NONE || n->op_space[op] == NDA_NONE)
+            continue;
+        activation_name(program, op, class.name, sizeof class.name);
+        report_type(program, value, class.type, sizeof class.type);
+        class.bytes = ir_type_bytes(program, ir_value_type(program, value));
+        add(maker, &class, n->op_space[op], slot);
+    }
+}
+
+/* weights first, then the larger; ties by text */
+static int by_size(const void *left, const void *right)
+{
+    const struct report_layout_row *one = left, *other = right;
+    if (one->weight != other->weight)
+        return one->weight ? -1 : 1;
+    if (one->bytes != other->bytes)
+        return one->bytes > other->bytes ? -1 : 1;
+    int order = strcmp(one->name, other->name);
+    return order ? order : memcmp(one->layouts, other->layouts, sizeof one->layouts);
+}
+
+/* The best expert's plan that is not this plan. */
+static bool find_expert(struct maker *maker)
+{
+    struct report *report = maker->report;
+    struct report_baseline *sorted = report_baselines_sorted(report);
+    bool found = false;
+    for (uint32_t i = 0; i < report->baseline_count && !found; i++) {
+        struct plan_baseline baseline;
+        struct error ignored;
+        if (report_is_planner(sorted[i].name) || strcmp(sorted[i].name, "yours") == 0 ||
+            plan_baseline_find(maker->context, sorted[i].name, &baseline, &ignored) != ERROR_OK)
+            continue;
+        plan_copy(&maker->plans[REPORT_EXPERT], plan_context_start(maker->context));
+        for (uint32_t k = 0; k < baseline.count; k++)
+            plan_apply(maker->context, &maker->plans[REPORT_EXPERT], baseline.decisions[k]);
+        found = hash128_compare(maker->plans[REPORT_EXPERT].hash, maker->plans[REPORT_OURS].hash) != 0;
+        if (found)
+            snprintf(report->class_expert, sizeof report->class_expert, "%s", sorted[i].name);
+    }
+    free(sorted);
+    return found;
+}
+
+void report_add_classes(struct report *report, const struct search_plan *yours)
+{
+    struct maker maker = {.report = report, .context = evaluator_context(report->evaluator)};
+    maker.n = plan_context_nda(maker.context);
+    for (unsigned i = 0; i < REPORT_LAYOUTS; i++)
+        plan_init(&maker.plans[i], maker.n, plan_context_mesh(maker.context));
+    maker.has[REPORT_OURS] = search_plan_replay(maker.context, &report->plan, &maker.plans[REPORT_OURS]);
+    maker.has[REPORT_EXPERT] = maker.has[REPORT_OURS] && find_expert(&maker);
+    maker.has[REPORT_YOURS] = yours && search_plan_replay(maker.context, yours, &maker.plans[REPORT_YOURS]);
+    if (maker.has[REPORT_OURS]) {
+        add_weights(&maker);
+        add_activations(&maker);
+    }
+    if (maker.classes.count)
+        qsort(maker.classes.at, maker.classes.count, sizeof *maker.classes.at, by_size);
+    report->class_count = (uint32_t)maker.classes.count;
+    report->classes = arena_alloc(report->arena, (maker.classes.count + 1) * sizeof *report->classes);
+    if (maker.classes.count)
+        memcpy(report->classes, maker.classes.at, maker.classes.count * sizeof *report->classes);
+    report->has_yours = maker.has[REPORT_YOURS];
+    VEC_FREE(&maker.classes);
+    for (unsigned i = 0; i < REPORT_LAYOUTS; i++)
+        plan_release(&maker.plans[i]);
+}
+
+/* ---------------------------------------------------------------- as text */
+enum { SHOWN_CLASSES = 12 }; /* of either kind */
+
+void report_text_classes(const struct report *report, struct text *text)
+{
+    static const char *const titles[] = {"Activations (what contractions make)", "Weights"};
+    if (!report->class_count)
+        return;
+    text_add(text, "\nHow weights and activations lie, by class\n"
+                   "-----------------------------------------\n"
+                   "Axes of each dimension, - where it is whole. ");
+    text_printf(text, "expert: %s%s\n", *report->class_expert ? report->class_expert : "all are this plan",
+                report->has_yours ? "; yours: the module's own shardings" : "");
+    for (int weight = 1; weight >= 0; weight--) {
+        uint32_t shown = 0, all = 0;
+        for (uint32_t i = 0; i < report->class_count; i++) {
+            const struct report_layout_row *class = &report->classes[i];
+            if (class->weight != (weight == 1) || all++ >= SHOWN_CLASSES)
+                continue;
+            if (!shown++)
+                text_printf(text, "%s\n", titles[weight]);
+            text_printf(text, "  %s %s", class->name, class->type);
+            text_printf(text, class->count > 1 ? " (%u)\n" : "\n", class->count);
+            text_printf(text, "      ours %s", class->layouts[REPORT_OURS]);
+            if (*report->class_expert)
+                text_printf(text, "   expert %s",
+                            strcmp(class->layouts[REPORT_EXPERT], class->layouts[REPORT_OURS]) == 0
+                                ? "the same"
+                                : class->layouts[REPORT_EXPERT]);
+            if (report->has_yours)
+                text_printf(text, "   yours %s",
+                            strcmp(class->layouts[REPORT_YOURS], class->layouts[REPORT_OURS]) == 0
+                                ? "the same"
+                                : class->layouts[REPORT_YOURS]);
+            text_add_char(text, '\n');
+        }
+        if (all > shown)
+            text_printf(text, "  … and %u more in report.json\n", all - shown);
+    }
+}

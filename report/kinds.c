@@ -1,0 +1,57 @@
+/* Arguments by kind: named alike up to numbers, of one type, role and sharding (report.h). */
+#include "report/report.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "params/layer_07/wq" -> "params/layer_*\/wq" */
+void report_pattern(const char *name, char *out, size_t room)
+{
+    size_t n = 0;
+    while (*name && n + 2 < room) {
+        if (isdigit((unsigned char)*name)) {
+            out[n++] = '*';
+            while (isdigit((unsigned char)*name))
+                name++;
+        } else {
+            out[n++] = *name++;
+        }
+    }
+    out[n] = 0;
+}
+
+static int by_bytes(const void *left, const void *right)
+{
+    const struct report_kind *kind = left, *other_kind = right;
+    if (kind->bytes != other_kind->bytes)
+        return kind->bytes > other_kind->bytes ? -1 : 1;
+    return kind->order < other_kind->order ? -1 : 1;
+}
+
+struct report_kind *report_kinds(const struct report *report, uint32_t *count)
+{
+    struct report_kind *kinds = mem_zalloc(report->argument_count + 1u, sizeof *kinds);
+    *count = 0;
+    for (uint32_t i = 0; i < report->argument_count; i++) {
+        const struct report_argument *argument = &report->arguments[i];
+        char pattern[sizeof kinds->pattern];
+        uint32_t k = 0;
+        report_pattern(argument->name, pattern, sizeof pattern);
+        while (k < *count &&
+               (kinds[k].first->role != argument->role || strcmp(kinds[k].pattern, pattern) != 0 ||
+                strcmp(kinds[k].first->type, argument->type) != 0 ||
+                strcmp(kinds[k].first->spec, argument->spec) != 0))
+            k++;
+        if (k == *count) {
+            kinds[k].first = argument;
+            kinds[k].order = k;
+            memcpy(kinds[k].pattern, pattern, sizeof pattern);
+            ++*count;
+        }
+        kinds[k].count++;
+        kinds[k].bytes += argument->bytes_per_device;
+    }
+    qsort(kinds, *count, sizeof *kinds, by_bytes);
+    return kinds;
+}
