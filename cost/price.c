@@ -585,15 +585,12 @@ static bool packed(const struct spmd_local *local, uint32_t step)
            (step + 1 < local->step_count && local->steps[step + 1].combined == id);
 }
 
-struct price_live *price_live_at(const struct spmd_local *local, const struct cost_machine *machine,
-                                 uint32_t step, uint32_t *count)
+/* what is alive at a place of the order that was priced last; begun: not before its first kernel */
+static struct price_live *live_in(const struct price_scratch *scratch, const struct spmd_local *local,
+                                  uint32_t now, bool begun, uint32_t *count)
 {
-    struct price_scratch *scratch = NULL;
-    struct price price;
     VEC(struct price_live) out = {0};
-    analyse(local, machine, &scratch, &price);
-    uint32_t now = kernel_at(scratch, step);
-    bool begun = scratch->kernel_count && scratch->kernels[0].step <= step;
+    uint32_t place = begun ? scratch->line[now].step : 0;
     for (uint32_t value = 0; value < local->value_count; value++) {
         bool there = begun && scratch->values[value].state == VALUE_BUFFER &&
                      scratch->ranges[value].from <= now && now < scratch->ranges[value].until;
@@ -602,8 +599,8 @@ struct price_live *price_live_at(const struct spmd_local *local, const struct co
         if (there)
             VEC_PUSH(&out, ((struct price_live){value, stored_bytes(scratch, local, value)}));
     }
-    const struct spmd_step *entry = begun ? &local->steps[scratch->kernels[now].step] : NULL;
-    if (entry && !(entry->combined && packed(local, scratch->kernels[now].step)) &&
+    const struct spmd_step *entry = begun ? &local->steps[scratch->line[now].step] : NULL;
+    if (entry && !(entry->combined && packed(local, scratch->line[now].step)) &&
         price_ordered_copy(scratch, local, entry) > 0 &&
         /* beside what is put in order: the blocks as they came, or as they go */
         !scratch->values[entry->results].lent)
@@ -613,7 +610,7 @@ struct price_live *price_live_at(const struct spmd_local *local, const struct co
                                             price_gathered_copy(scratch, local, entry)}));
     for (uint32_t i = 0; i < local->step_count;
          i++) /* operands packed for the combined collective of this step */
-        if (local->steps[i].combined && local->steps[i].combined == local->steps[step].combined &&
+        if (local->steps[i].combined && local->steps[i].combined == local->steps[place].combined &&
             packed(local, i))
             VEC_PUSH(&out,
                      ((struct price_live){local->operands[local->steps[i].operands],
@@ -626,9 +623,48 @@ struct price_live *price_live_at(const struct spmd_local *local, const struct co
         if (argument == NDA_NONE || local->values[argument].bytes != local->values[value].bytes)
             VEC_PUSH(&out, ((struct price_live){value, local->values[value].bytes}));
     }
-    price_scratch_destroy(scratch);
     *count = (uint32_t)out.count;
     return out.at;
+}
+
+struct price_live *price_live_at(const struct spmd_local *local, const struct cost_machine *machine,
+                                 uint32_t step, uint32_t *count)
+{
+    struct price_scratch *scratch = NULL;
+    struct price price;
+    analyse(local, machine, &scratch, &price);
+    bool begun = scratch->kernel_count && scratch->kernels[0].step <= step;
+    struct price_live *live = live_in(scratch, local, kernel_at(scratch, step), begun, count);
+    price_scratch_destroy(scratch);
+    return live;
+}
+
+void price_held_find(const struct spmd_local *local, const struct cost_machine *machine,
+                     enum cost_order order, struct price_held *out)
+{
+    struct price_scratch *scratch = NULL;
+    struct price price;
+    find_kernels(local, machine, &scratch, &price);
+    const struct kernel *line = scratch->kernels;
+    if (order == COST_ORDER_DEPTH_FIRST || order == COST_ORDER_MEMORY)
+        line = price_depth_first(scratch, local);
+    if (order == COST_ORDER_MEMORY)
+        line = price_by_memory(scratch);
+    price_memory(scratch, local, line, order, &price);
+    *out = (struct price_held){.count = (uint32_t)scratch->kernel_count,
+                               .alive = mem_zalloc(scratch->kernel_count + 1, sizeof *out->alive)};
+    for (uint32_t i = 0; i < out->count; i++) {
+        out->alive[i] = scratch->deltas[i];
+        out->peak = out->alive[i] > out->alive[out->peak] ? i : out->peak;
+    }
+    out->live = live_in(scratch, local, out->peak, out->count > 0, &out->live_count);
+    price_scratch_destroy(scratch);
+}
+
+void price_held_release(struct price_held *held)
+{
+    free(held->alive);
+    free(held->live);
 }
 
 /* ---------------------------------------------------------------- C(s) */

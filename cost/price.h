@@ -89,6 +89,18 @@ struct price_live {
 struct price_live *price_live_at(const struct spmd_local *local, const struct cost_machine *machine,
                                  uint32_t step, uint32_t *count);
 
+/* What is alive when kernels run in one of the orders that the price tries, as it places them: the steps of
+ * price_reorder_to_peak may do otherwise where barriers hold them. Owned (price_held_release). */
+struct price_held {
+    int64_t *alive;       /* bytes at each place of the order, `count` of them */
+    uint32_t count, peak; /* the place at which most is alive; what is alive there is in `live` */
+    struct price_live *live;
+    uint32_t live_count;
+};
+void price_held_find(const struct spmd_local *local, const struct cost_machine *machine,
+                     enum cost_order order, struct price_held *out);
+void price_held_release(struct price_held *held);
+
 /* C(s) = RT + MP relative to the unsharded module, in 2^-32 fixed point (int64). MP = 10 (peak - limit) /
  * limit above it. */
 struct cost {

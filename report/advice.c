@@ -67,22 +67,20 @@ static enum report_part part_of(const struct nda *n, const struct spmd_local *lo
 }
 
 void report_find_advice(const struct plan_context *context, const struct spmd_local *local,
-                        struct report *report)
+                        const struct price_held *held, struct report *report)
 {
     const struct nda *n = plan_context_nda(context);
     const struct cost_machine *machine = evaluator_machine(report->evaluator);
     struct report_advice *advice = &report->advice;
     int64_t limit = report->memory_limit_bytes, peak = report->price.peak_bytes;
-    uint32_t count = 0;
-    struct price_live *live = price_live_at(local, machine, report->price.peak_step, &count);
-    for (uint32_t i = 0; i < count; i++) {
+    const struct price_live *live = held->live;
+    for (uint32_t i = 0; i < held->live_count; i++) {
         enum report_part part = part_of(n, local, live[i].value);
         advice->parts[part] += live[i].bytes;
         if (part != REPORT_PART_PARAMETERS && part != REPORT_PART_OPTIMIZER && part != REPORT_PART_GATHERED &&
             has_batch(n, local->values[live[i].value].origin))
             advice->batch_bytes += live[i].bytes;
     }
-    free(live);
     int64_t kept = advice->parts[REPORT_PART_PARAMETERS] + advice->parts[REPORT_PART_OPTIMIZER] +
                    advice->parts[REPORT_PART_DATA];
     advice->kept_bytes = kept;

@@ -5,9 +5,9 @@
 
 #include "report/report.h"
 
-/* Fills report->advice from what is alive at the peak. local: of the plan, in the order of the peak. */
+/* Fills report->advice from what is alive at the peak. local: of the plan. */
 void report_find_advice(const struct plan_context *context, const struct spmd_local *local,
-                        struct report *report);
+                        const struct price_held *held, struct report *report);
 /* its section of report.txt; appends nothing where the plan fits */
 void report_text_advice(const struct report *report, struct text *out);
 /* one sentence a way out, for the page as well; as many lines as there are */

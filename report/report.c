@@ -22,6 +22,7 @@ struct maker {
     int *cell_choice;      /* choice behind each (space, axis) that a factor shards; -1 */
     uint32_t *value_space; /* space that defines each value; NDA_NONE */
     struct spmd_local local;
+    struct price_held held;
     int64_t *step_times, *exposed; /* per step: once; of all trips, of collectives */
     struct evaluator_session *session;
 };
@@ -282,32 +283,28 @@ static void describe_live(const struct maker *maker, const struct price_live *li
             snprintf(tensor->name, sizeof tensor->name, "%s", maker->n->arguments[argument].name);
 }
 
-/* Puts the steps into the order whose memory counts, so that timeline and peak are of that order.
- * Nothing may look at the steps after it. */
+/* over the kernels of the order whose memory counts */
 static void make_memory(struct maker *maker)
 {
     struct report *report = maker->report;
-    const struct cost_machine *machine = evaluator_machine(report->evaluator);
-    (void)price_reorder_to_peak(&maker->local, machine, &report->price);
-    int64_t *timeline = price_timeline(&maker->local, machine);
-    uint32_t steps = maker->local.step_count, points = steps < TIMELINE_POINTS ? steps : TIMELINE_POINTS;
+    struct price_held *held = &maker->held;
+    price_held_find(&maker->local, evaluator_machine(report->evaluator),
+                    (enum cost_order)report->price.peak_order, held);
+    uint32_t steps = held->count, points = steps < TIMELINE_POINTS ? steps : TIMELINE_POINTS;
+    report->price.peak_step = held->peak;
     report->timeline = arena_alloc(report->arena, (points + 1) * sizeof *report->timeline);
     report->timeline_count = points;
     report->timeline_steps = steps;
     for (uint32_t i = 0; i < steps; i++) { /* a point is the highest of the steps it stands for */
         uint32_t k = (uint32_t)((uint64_t)i * points / steps);
-        if (timeline[i] > report->timeline[k])
-            report->timeline[k] = timeline[i];
+        if (held->alive[i] > report->timeline[k])
+            report->timeline[k] = held->alive[i];
     }
-    free(timeline);
-    uint32_t count = 0;
-    struct price_live *live = price_live_at(&maker->local, machine, report->price.peak_step, &count);
-    qsort(live, count, sizeof *live, by_bytes);
-    report->at_peak_count = count < PEAK_TENSORS ? count : PEAK_TENSORS;
+    qsort(held->live, held->live_count, sizeof *held->live, by_bytes);
+    report->at_peak_count = held->live_count < PEAK_TENSORS ? held->live_count : PEAK_TENSORS;
     report->at_peak = arena_alloc(report->arena, (report->at_peak_count + 1) * sizeof *report->at_peak);
     for (uint32_t i = 0; i < report->at_peak_count; i++)
-        describe_live(maker, &live[i], &report->at_peak[i]);
-    free(live);
+        describe_live(maker, &held->live[i], &report->at_peak[i]);
 }
 
 /* ---- all of it ---- */
@@ -372,15 +369,13 @@ static enum error_code make_report(struct maker *maker, const struct search *sea
     make_memory(maker);
     TRY(make_conflicts(maker, e));
     make_warnings(maker);
-    free(maker->step_times); /* the steps were put into another order */
-    maker->step_times = price_step_times(&maker->local, evaluator_machine(report->evaluator));
-    TRY(report_find_whole(maker->context, maker->session, &maker->plan, &maker->local, maker->step_times,
-                          search != NULL, report, e));
+    TRY(report_find_whole(maker->context, maker->session, &maker->plan, &maker->local, &maker->held,
+                          maker->step_times, search != NULL, report, e));
     plan_context_decisions(maker->context, &report->offered);
     report->pruned = plan_context_pruned(maker->context);
     if (report->price.peak_bytes > report->memory_limit_bytes) {
         report->smallest_budget_bytes = report->price.peak_bytes;
-        report_find_advice(maker->context, &maker->local, report);
+        report_find_advice(maker->context, &maker->local, &maker->held, report);
     }
     return ERROR_OK;
 }
@@ -416,6 +411,7 @@ static enum error_code maker_close(struct maker *maker, enum error_code code, st
     free(maker->cell_choice);
     free(maker->value_space);
     free(maker->step_times);
+    price_held_release(&maker->held);
     free(maker->exposed);
     if (code != ERROR_OK)
         report_destroy(maker->report);

@@ -202,7 +202,7 @@ struct report {
     /* bytes alive over the program: at most 512 points, each the highest of the steps it stands for */
     int64_t *timeline;
     uint32_t timeline_count, timeline_steps;
-    /* alive at the peak: largest first, at most 20 */
+    /* alive at the peak (place price.peak_step of the timeline_steps kernels): largest first, at most 20 */
     struct report_tensor *at_peak;
     uint32_t at_peak_count;
     struct report_decision *decisions;

@@ -18,6 +18,7 @@ struct finder {
     struct evaluator_session *session;
     const struct plan *plan;
     const struct spmd_local *local;
+    const struct price_held *held;
     const int64_t *step_times;
     struct report *report;
     bool priced;
@@ -101,12 +102,8 @@ static void weigh(struct finder *finder)
 {
     const struct nda *n = finder->n;
     const struct spmd_local *local = finder->local;
-    uint32_t count = 0;
-    struct price_live *live = price_live_at(local, evaluator_machine(finder->report->evaluator),
-                                            finder->report->price.peak_step, &count);
-    for (uint32_t i = 0; i < count; i++)
-        weigh_value(finder, live[i].value, live[i].bytes);
-    free(live);
+    for (uint32_t i = 0; i < finder->held->live_count; i++)
+        weigh_value(finder, finder->held->live[i].value, finder->held->live[i].bytes);
     for (uint32_t i = 0; i < local->step_count; i++)
         weigh_step(finder, &local->steps[i], finder->step_times[i]);
     for (uint32_t space = 0; space < n->space_count; space++)
@@ -327,8 +324,8 @@ static enum error_code explain(struct finder *finder, struct error *e)
 
 enum error_code report_find_whole(const struct plan_context *context, struct evaluator_session *session,
                                   const struct plan *plan, const struct spmd_local *local,
-                                  const int64_t *step_times, bool priced, struct report *report,
-                                  struct error *e)
+                                  const struct price_held *held, const int64_t *step_times, bool priced,
+                                  struct report *report, struct error *e)
 {
     struct finder finder = {.context = context,
                             .n = plan_context_nda(context),
@@ -336,6 +333,7 @@ enum error_code report_find_whole(const struct plan_context *context, struct eva
                             .session = session,
                             .plan = plan,
                             .local = local,
+                            .held = held,
                             .step_times = step_times,
                             .report = report,
                             .priced = priced};

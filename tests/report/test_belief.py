@@ -19,7 +19,7 @@ from networks import network   # noqa: E402
 
 EQUAL = 1e-9        # costs nearer than this are equal: the text of a report has nine digits
 ATTRIBUTED = 0.95   # of the bytes moved
-PARTS = 0.05        # what is listed as alive at the peak may count a buffer twice that an op writes over
+PARTS = 1e-6        # the parts of a peak sum to it
 ROOM = 1.05         # another limit is another search, which may end a little beside the plan that the limit was read from
 failures = []
 
