@@ -123,11 +123,8 @@ static enum error_code from_file(struct cli_choice *choice, const struct ir_prog
     if (!code)
         code = planner_plan_apply(file, choice->nda, &choice->context, &choice->chosen, e);
     if (!code && made)
-        code = planner_plan_decisions(file, choice->context, made->decisions.decisions, SEARCH_MAX_LIST,
-                                      &made->decisions.count, e);
+        code = planner_plan_list(file, choice->context, &made->decisions, &made->beyond, e);
     if (!code) {
-        if (made && file->factor_count)
-            planner_plan_factors(file, choice->context, &made->beyond);
         choice->walk = file->walk;
         choice->axes = *plan_context_mesh(choice->context);
         if (!choice->device_name[0])

@@ -157,3 +157,14 @@ void planner_plan_factors(const struct planner_plan *plan, const struct plan_con
                 .space = factor->op, .factor = (uint8_t)factor->factor, .axis = (uint8_t)axis};
         }
 }
+
+enum error_code planner_plan_list(const struct planner_plan *plan, const struct plan_context *context,
+                                  struct search_plan *out, struct plan_factors *beyond, struct error *e)
+{
+    TRY(planner_plan_decisions(plan, context, out->decisions, SEARCH_MAX_LIST, &out->count, e));
+    if (plan->factor_count)
+        planner_plan_factors(plan, context, beyond);
+    out->factors = beyond->at;
+    out->factor_count = beyond->count;
+    return ERROR_OK;
+}

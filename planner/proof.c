@@ -121,6 +121,7 @@ enum error_code planner_proof_against(const struct verify_reference *reference,
 {
     out->status = out->manual.status = out->local.status = VERIFY_PROOF_NOT_RUN;
     if (too_large(context)) {
+        out->too_large = true;
         snprintf(out->reason, sizeof out->reason, "too_large");
         return ERROR_OK;
     }
@@ -146,11 +147,13 @@ enum error_code planner_proof_run(const struct ir_program *prepared, const struc
     out->status = out->manual.status = out->local.status = VERIFY_PROOF_NOT_RUN;
     if (out->operations > MAX_OPERATIONS || too_large(context)) {
         /* before anything of that size is made */
+        out->too_large = true;
         snprintf(out->reason, sizeof out->reason, "too_large");
         return ERROR_OK;
     }
     enum error_code code = verify_reference_create(prepared, seed, options, &reference, &inner);
     if (code == ERROR_TOO_LARGE || code == ERROR_NOT_AVAILABLE) {
+        out->too_large = code == ERROR_TOO_LARGE;
         snprintf(out->reason, sizeof out->reason, "%.390s",
                  code == ERROR_TOO_LARGE ? "too_large" : inner.message);
         return ERROR_OK;

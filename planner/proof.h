@@ -31,6 +31,7 @@ struct planner_proof_shrunken {
 struct planner_proof {
     struct verify_report manual, local; /* one for each device-local form */
     enum verify_status status;          /* of both: the worse */
+    bool too_large;                     /* not run, for it would take too long or too much memory */
     char reason[400];
     uint64_t operations; /* scalar operations of the original, as verify_operations counts */
     uint64_t seed;       /* of the inputs */

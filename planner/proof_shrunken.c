@@ -171,8 +171,7 @@ enum error_code planner_proof_any_size(const struct ir_program *prepared, const 
                                        struct error *e)
 {
     TRY(planner_proof_run(prepared, context, plan, local, seed, options, out, e));
-    if (out->status != VERIFY_PROOF_NOT_RUN || strcmp(out->reason, "too_large") != 0 ||
-        (options && options->given))
+    if (!out->too_large || (options && options->given))
         return ERROR_OK;
     struct attempt attempt = {.context = context, .plan = plan, .local = local};
     int64_t *shards = planner_shrink_shards(local);

@@ -45,13 +45,8 @@ static enum error_code take_plan(const struct planner_plan *from, struct planner
     struct search_plan *plan = &pricing->decisions;
     pricing->walk = from->walk;
     TRY(planner_plan_apply(from, pricing->nda, &pricing->context, &pricing->plan, e));
-    TRY(planner_plan_decisions(from, pricing->context, plan->decisions, SEARCH_MAX_LIST, &plan->count, e));
     snprintf(plan->found_by, sizeof plan->found_by, "plan");
-    if (from->factor_count)
-        planner_plan_factors(from, pricing->context, &pricing->beyond);
-    plan->factors = pricing->beyond.at;
-    plan->factor_count = pricing->beyond.count;
-    return ERROR_OK;
+    return planner_plan_list(from, pricing->context, plan, &pricing->beyond, e);
 }
 
 static enum error_code take_baseline(const char *name, struct planner_pricing *pricing, struct error *e)

@@ -27,6 +27,7 @@
  * result stays partial: reduced right behind the convert, it would be more bytes than before it.
  *
  * Fills scratch.keep and scratch.part_of; makes no steps. */
+#include "base/sets.h"
 #include "spmd/walk.h"
 
 #include <string.h>
@@ -169,15 +170,9 @@ static uint32_t use_passes(const struct walk *walk, uint32_t u, uint8_t reducer)
 
 static void push(struct walk *walk, uint32_t value, uint32_t own, uint32_t mask, uint8_t reducer)
 {
-    struct walk_partial partial = {value,
-                                   (uint8_t)own,
-                                   (uint8_t)mask,
-                                   (uint8_t)mask,
-                                   reducer,
-                                   (uint32_t)walk->scratch->partials.count,
-                                   0,
-                                   0};
+    struct walk_partial partial = {value, (uint8_t)own, (uint8_t)mask, (uint8_t)mask, reducer, 0, 0};
 
+    VEC_PUSH(&walk->scratch->components, (uint32_t)walk->scratch->partials.count);
     VEC_PUSH(&walk->scratch->partials, partial);
     walk->scratch->list_at[value] = (uint32_t)walk->scratch->partials.count;
     VEC_PUSH(&walk->scratch->queue, value);
@@ -382,23 +377,11 @@ static void shrink(struct walk *walk)
     }
 }
 
-static uint32_t find(struct walk *walk, uint32_t i)
-{
-    struct walk_partial *partial = walk->scratch->partials.at;
-
-    while (partial[i].parent != i)
-        i = partial[i].parent = partial[partial[i].parent].parent;
-    return i;
-}
-
 static void join(struct walk *walk, uint32_t i, uint32_t value)
 {
     uint32_t at = walk->scratch->list_at[value];
-    if (!at)
-        return;
-    uint32_t a = find(walk, i), b = find(walk, at - 1);
-    if (a != b)
-        walk->scratch->partials.at[a > b ? a : b].parent = a > b ? b : a;
+    if (at)
+        set_join(walk->scratch->components.at, i, at - 1);
 }
 
 /* bytes that are reduced where the partial results of a kept value end; of an op that two partials pass
@@ -445,6 +428,7 @@ static void cut(struct walk *walk)
 static void weigh(struct walk *walk)
 {
     struct walk_partial *partial = walk->scratch->partials.at;
+    uint32_t *components = walk->scratch->components.at;
     uint32_t count = (uint32_t)walk->scratch->partials.count, into[2];
 
     for (uint32_t i = 0; i < count; i++)
@@ -453,7 +437,7 @@ static void weigh(struct walk *walk)
             for (uint32_t n = passed_into(walk, walk->table->uses[k], into); n-- > 0;)
                 join(walk, i, into[n]);
     for (uint32_t i = 0; i < count; i++) {
-        struct walk_partial *root = &partial[find(walk, i)];
+        struct walk_partial *root = &partial[set_find(components, i)];
         int64_t bytes = walk->table->value_bytes[partial[i].value] *
                         walk->table->block_trips[walk->program->values[partial[i].value].block];
         if (partial[i].own)
@@ -462,7 +446,7 @@ static void weigh(struct walk *walk)
             root->after += bytes;
     }
     for (uint32_t i = 0; i < count; i++) {
-        const struct walk_partial *root = &partial[find(walk, i)];
+        const struct walk_partial *root = &partial[set_find(components, i)];
         if (root->after >= root->before) {
             partial[i].keep = 0;
             partial[i].part = partial[i].own;
@@ -521,7 +505,7 @@ void walk_defer(struct walk *walk)
         scratch->list_at[value] = 0;
         scratch->keep[value] = scratch->part_of[value] = 0;
     }
-    scratch->partials.count = scratch->queue.count = 0;
+    scratch->partials.count = scratch->components.count = scratch->queue.count = 0;
     walk->deferring = false;
     if (!walk->local->options.defer_partials || walk->local->options.gather_everything)
         return;

@@ -33,6 +33,7 @@ static void release_scratch(struct spmd_scratch *scratch)
     free(scratch->part_of);
     free(scratch->list_at);
     VEC_FREE(&scratch->partials);
+    VEC_FREE(&scratch->components);
     VEC_FREE(&scratch->queue);
     VEC_FREE(&scratch->undo);
     VEC_FREE(&scratch->stack);

@@ -147,7 +147,6 @@ struct walk_partial {
     uint32_t value;
     /* masks of axes: partial by its own op; partial; stays so for its uses */
     uint8_t own, part, keep, reducer;
-    uint32_t parent;       /* component, union-find */
     int64_t before, after; /* bytes reduced without and with deferral, per component */
 };
 
@@ -169,6 +168,7 @@ struct spmd_scratch {
     uint8_t *part_of;   /* per program value: axes partial by passing (of list values) */
     uint32_t *list_at;  /* per program value: index in partials + 1; 0 */
     VEC(struct walk_partial) partials;
+    VEC(uint32_t) components; /* of them: disjoint sets (base/sets.h) of those that pass into one another */
     VEC(uint32_t) queue;
     VEC(uint32_t) undo;  /* program values that got a version in an open region */
     VEC(uint32_t) stack; /* operands of steps being made */
