@@ -8,7 +8,8 @@ struct ir_form_item {
     char attr[40], second[40], third[4]; /* the longest in the table have 20, 27 and 1 characters */
 };
 
-/* The format of an op by its full name ("stablehlo.add"); NULL: it has no pretty form, or one with regions. */
+/* The format of an op by its full name ("stablehlo.add"); NULL: it has no pretty form, or one with
+ * regions. */
 const char *ir_form_find(const char *name);
 /* `format` is at a quote: the word up to the next quote, which is returned */
 const char *ir_form_keyword(const char *format, char word[32]);

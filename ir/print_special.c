@@ -1,5 +1,6 @@
-/* Pretty forms with regions, printed: module, func.func, while, reduce, manual_computation. Each function says
- * first whether the op can be said so (false: it stands in generic form, nothing was printed), then prints. */
+/* Pretty forms with regions, printed: module, func.func, while, reduce, manual_computation. Each function
+ * says first whether the op can be said so (false: it stands in generic form, nothing was printed), then
+ * prints. */
 #include "ir/printer.h"
 
 #include <string.h>

@@ -83,7 +83,8 @@ static void activation_name(const struct ir_program *program, uint32_t op, char 
         char location[160];
         report_where(program, op, location, sizeof location);
         report_place(location, place, sizeof place);
-        snprintf(out, room, "%s at %s", ir_op_name(program, op), place);
+        bool line = strncmp(place, "line ", 5) == 0; /* of the module's own text: tells nobody a class */
+        snprintf(out, room, "%s%s%s", ir_op_name(program, op), line ? "" : " at ", line ? "" : place);
         return;
     }
     report_pattern(slash ? slash + 1 : text, out, room);

@@ -90,7 +90,7 @@ static void write_decisions(const struct report *report, struct text *text)
         costly |= report->decisions[i].worth_ps <= 0;
     }
     if (costly)
-        text_add(text, "One that costs time, or saves none, is there for memory.\n");
+        text_add(text, "One that costs time is there for memory, and so is one that saves none.\n");
 }
 
 static void write_baseline(const struct report *report, const struct report_baseline *baseline, int width,

@@ -144,10 +144,9 @@ static void tell_sizes(const struct finder *finder, int64_t size, char *out, siz
                                (long long)below, (long long)above);
     else if (at < room)
         at += (size_t)snprintf(out + at, room - at, "; the nearest size that is: %lld", (long long)above);
-    int64_t devices = mesh_devices(finder->mesh);
+    int64_t devices = mesh_devices(finder->mesh), padded = (size / devices + 1) * devices;
     if (at < room && devices > least && size > devices)
-        snprintf(out + at, room - at, "; by all %lld devices: %lld", (long long)devices,
-                 (long long)((size / devices + 1) * devices));
+        snprintf(out + at, room - at, "; by all %lld devices: %lld", (long long)devices, (long long)padded);
 }
 
 /* the op that keeps most of the group's factors whole, and whether none of them could be split */

@@ -1,7 +1,7 @@
 /* Pretty forms that have no region: the loop that reads a format of ir/forms.def.
  *
- * Reading an op is a walk over its format, which reads the pretty text and writes the generic form at the same
- * time:
+ * Reading an op is a walk over its format, which reads the pretty text and writes the generic form at the
+ * same time:
  *
  *     text      %2 = stablehlo.transpose %0, dims = [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>
  *     format                             x ,'dims'=I{permutation}  A  :f

@@ -67,6 +67,16 @@ def attributes(report, case):
     return moved, put
 
 
+def sums(report, case, lines):
+    """the timeline is of the peak; what is listed there is no more than it; no row's place is the line that returns"""
+    memory = report['memory']
+    check(max(memory['timeline']) == memory['peak_bytes'], f'{case}: a timeline up to {max(memory["timeline"])}, a peak of {memory["peak_bytes"]}')
+    check(sum(t['bytes'] for t in memory['at_peak']) <= memory['peak_bytes'], f'{case}: more alive at the peak than the peak')
+    check(report['time']['compute_ps'] + report['time']['exposed_ps'] == report['summary']['step_ps'], f'{case}: time: {report["time"]}')
+    for c in report['collectives']:
+        check(c['location'] not in lines, f'{case}: a collective at the line that returns: {c}')
+
+
 BYTES = {'f32': 4, 'bf16': 2, 'f16': 2, 'i32': 4, 'ui32': 4, 'i64': 8, 'f64': 8}
 
 
@@ -116,7 +126,13 @@ def models(folder):
                                                               folder / 'wide.mlir', folder / 'mixed.mlir']
 
 
-def judge(report, mesh, case):
+def returns(module):
+    """the places of the lines that return, of a module that has no locations"""
+    return {f'line {i}' for i, line in enumerate(module.read_text().splitlines(), 1) if line.strip().startswith('return ')}
+
+
+def judge(report, module, mesh, case):
+    sums(report, case, returns(module))
     answers_best(report, case)
     attributes(report, case)
     explains_whole(report, case)
@@ -133,7 +149,7 @@ def read_all(folder):
                 case = f'{module.stem} {mesh} limit {share or "the device"}'
                 if share:
                     report = run(module, mesh, int(whole * share), folder / 'plan')
-                judge(report, mesh, case)
+                judge(report, module, mesh, case)
                 reports += 1
                 bytes_, caused = attributes(report, case)
                 moved, put = moved + bytes_, put + caused
