@@ -71,7 +71,7 @@ class Hosts:
         service.workers.append(worker)
         return worker
 
-    def alive(self, count, seconds=30):
+    def alive(self, count, seconds=90):
         """until so many workers have beaten within the last 4 s"""
         end = harness.deadline(seconds)
         while True:

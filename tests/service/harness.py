@@ -143,7 +143,7 @@ class Service:
                 reset = True
         return got, reset
 
-    def wait(self, job, seconds=60):
+    def wait(self, job, seconds=180):
         """-> the job's body once it has ended"""
         until = deadline(seconds)
         while time.monotonic() < until:
