@@ -1,6 +1,7 @@
 /* Printing a program (print.h), generic form: one walk over the image, no allocation but the text and one
  * number a value. Pretty forms are print_form.c's and print_special.c's. Values get numbers in the order in
- * which they are printed; an op with several results takes one number (`%3:2` where it is defined, `%3#1` where its second result is used). */
+ * which they are printed; an op with several results takes one number (`%3:2` where it is defined, `%3#1`
+ * where its second result is used). */
 #include "ir/printer.h"
 
 #include "ir/image.h"

@@ -236,6 +236,24 @@ static void count_signature(const struct nda *n, bool results, struct planner_an
     }
 }
 
+/* Does a sharding say nothing, as its mesh has no axes? JAX writes such constraints around random keys
+ * (`sdy.mesh @empty_mesh = <[]>`); nobody chose them. */
+static bool says_nothing(const struct ir_program *program, const char *sharding)
+{
+    const char *name = strchr(sharding, '@');
+    size_t size = name ? strcspn(name + 1, ",>") : 0;
+    for (uint32_t op = 0; name && op < program->op_count; op++) {
+        const struct ir_attr *symbol = ir_attr_find(program, op, "sym_name"),
+                             *mesh = ir_attr_find(program, op, "mesh");
+        if (strcmp(ir_op_name(program, op), "sdy.mesh") == 0 && symbol && mesh &&
+            symbol->kind == IR_ATTR_STRING && mesh->kind == IR_ATTR_TEXT &&
+            program->strings[symbol->first].size == size &&
+            strncmp(ir_string(program, symbol->first), name + 1, size) == 0)
+            return strcmp(ir_string(program, mesh->first), "#sdy.mesh<[]>") == 0;
+    }
+    return false;
+}
+
 struct planner_annotation_counts planner_count_annotations(const struct nda *n)
 {
     const struct ir_program *program = n->program;
@@ -246,7 +264,7 @@ struct planner_annotation_counts planner_count_annotations(const struct nda *n)
         const struct ir_attr *sharding = ir_attr_find(program, i, "sharding"),
                              *target = ir_attr_find(program, i, "call_target_name");
         if (program->ops[i].code == IR_SDY_SHARDING_CONSTRAINT && sharding &&
-            sharding->kind == IR_ATTR_TEXT) {
+            sharding->kind == IR_ATTR_TEXT && !says_nothing(program, ir_string(program, sharding->first))) {
             out.pins++;
             out.priorities += count_priorities(ir_string(program, sharding->first));
         }

@@ -77,8 +77,8 @@ enum error_code planner_plan_decisions(const struct planner_plan *plan, const st
  * took. out->at: owned. */
 void planner_plan_factors(const struct planner_plan *plan, const struct plan_context *context,
                           struct plan_factors *out);
-/* Both of a plan that planner_plan_replay took: decisions into out, factors (owned by the caller: beyond->at),
- * to which out refers. ERROR_INVALID_PLAN as planner_plan_decisions. */
+/* Both of a plan that planner_plan_replay took: decisions into out, factors (owned by the caller:
+ * beyond->at), to which out refers. ERROR_INVALID_PLAN as planner_plan_decisions. */
 enum error_code planner_plan_list(const struct planner_plan *plan, const struct plan_context *context,
                                   struct search_plan *out, struct plan_factors *beyond,
                                   struct error *e) BASE_CHECKED;

@@ -5,17 +5,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Is the digit at `at` the first of a number that counts like tensors? Not in `w1` and `w2` of one layer;
+ * in `layer_07`, `h/0`, `layers[3]` and in the names of arguments that have none, `arg12`. */
+static bool counts(const char *name, const char *at)
+{
+    return at == name || !isalnum((unsigned char)at[-1]) || (at == name + 3 && strncmp(name, "arg", 3) == 0);
+}
+
 /* "params/layer_07/wq" -> "params/layer_*\/wq" */
 void report_pattern(const char *name, char *out, size_t room)
 {
     size_t n = 0;
-    while (*name && n + 2 < room) {
-        if (isdigit((unsigned char)*name)) {
+    for (const char *at = name; *at && n + 2 < room;) {
+        if (isdigit((unsigned char)*at) && counts(name, at)) {
             out[n++] = '*';
-            while (isdigit((unsigned char)*name))
-                name++;
+            while (isdigit((unsigned char)*at))
+                at++;
         } else {
-            out[n++] = *name++;
+            out[n++] = *at++;
         }
     }
     out[n] = 0;

@@ -294,7 +294,7 @@ void report_worth(int64_t ps, char out[48]);
 const char *report_cause(const struct report *report, const struct report_collective *collective);
 /* the arguments by kind, most bytes first; owned, refers to the report */
 struct report_kind *report_kinds(const struct report *report, uint32_t *count);
-/* a name with * in place of each number */
+/* a name with * in place of each number that counts layers and the like, `h/0` or `layer_07`, not `w1` */
 void report_pattern(const char *name, char *out, size_t room);
 /* the baselines, best first; owned */
 struct report_baseline *report_baselines_sorted(const struct report *report);
@@ -306,7 +306,7 @@ void report_spec(const struct plan_sharding *sharding, const struct mesh *mesh, 
 void report_axes(const struct mesh *mesh, const uint8_t *axes, uint32_t count, char *out, size_t room);
 /* the same for people: where the location is but a name, the file that its calls lead to, if any */
 void report_where(const struct ir_program *program, uint32_t op, char *out, size_t room);
-/* a place, short: without the folders that packages are installed in, at most room - 1 characters of its end */
+/* a place, short: without the folders that packages are installed in, its end where it is longer than room */
 void report_place(const char *location, char *out, size_t room);
 void report_location(const struct ir_program *program, uint32_t op, char *out, size_t room);
 /* names of the groups (analysis/nda.h) that a dimension of an argument consists of, outermost first, into out

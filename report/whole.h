@@ -6,8 +6,8 @@
 #include "report/report.h"
 
 /* Fills report->whole (in the report's arena) and adds a warning for a batch that no axis divides. local: of
- * the plan, with what is alive at its peak and the times of its steps. priced: the best try is measured, which takes many walks (not for
- * answers that must be quick). Errors: of the walk. */
+ * the plan, with what is alive at its peak and the times of its steps. priced: the best try is measured,
+ * which takes many walks (not for answers that must be quick). Errors: of the walk. */
 enum error_code report_find_whole(const struct plan_context *context, struct evaluator_session *session,
                                   const struct plan *plan, const struct spmd_local *local,
                                   const struct price_held *held, const int64_t *step_times, bool priced,
