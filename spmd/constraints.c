@@ -78,6 +78,17 @@ bool spmd_form_sharding(const struct nda *n, const struct mesh *mesh, uint32_t v
     return true;
 }
 
+/* Is a dim split in both, over other axes? */
+static bool crosses(const struct plan_sharding *one, const struct plan_sharding *other)
+{
+    for (uint32_t dim = 0; dim < one->rank; dim++)
+        if (one->dims[dim].count && other->dims[dim].count &&
+            (one->dims[dim].count != other->dims[dim].count ||
+             memcmp(one->dims[dim].axes, other->dims[dim].axes, one->dims[dim].count) != 0))
+            return true;
+    return false;
+}
+
 /* as a user can say it: partial sums are whole */
 static void drop_partial(struct spmd_form *form)
 {
@@ -159,8 +170,19 @@ static bool worth_saying(const struct finder *finder, uint32_t value)
     return op == IR_NONE || spmd_forms_freedom(finder->forms, op) != SPMD_FREE;
 }
 
+/* Is a dim of the value split by both, over other axes? */
+static bool disagree(const struct finder *finder, uint32_t value, const struct spmd_form *form,
+                     const struct spmd_form *other)
+{
+    struct plan_sharding one, two;
+    (void)spmd_form_sharding(finder->n, finder->mesh, value, form, &one);
+    (void)spmd_form_sharding(finder->n, finder->mesh, value, other, &two);
+    return crosses(&one, &two);
+}
+
 /* The definition's form, then one candidate for each other form that uses want. A definition that is
- * partial is reduced into the form of its first use. */
+ * partial is reduced into the form of its first use, where that adds no axis to a dim that the op splits:
+ * XLA's partitioner would not see the op's own split behind it. */
 static void consider(struct finder *finder, uint32_t slot)
 {
     const struct nda *n = finder->n;
@@ -177,9 +199,10 @@ static void consider(struct finder *finder, uint32_t slot)
         form_at(finder, uses[i], &wanted[i]);
         drop_partial(&wanted[i]);
     }
-    if (is_partial(&own) && count)
-        own = wanted[0];
+    bool partial = is_partial(&own);
     drop_partial(&own);
+    if (partial && count && !disagree(finder, value, &own, &wanted[0]))
+        own = wanted[0];
     if (!argument)
         add_candidate(finder, value, &own, NULL, 0);
     for (uint32_t i = 0; i < count; i++) {
@@ -245,6 +268,33 @@ static int64_t bytes_moved(const struct spmd_local *local)
     return bytes;
 }
 
+/* Is a dim of a product's operand or result split over some axes by the product and over others by the value,
+ * as propagation leaves it? XLA's partitioner compares numbers of parts, takes the product's dims for
+ * unrelated and gathers them whole. */
+static bool blurs(const struct finder *finder, uint32_t slot)
+{
+    const struct nda *n = finder->n;
+    uint32_t space = finder->slot_space[slot];
+    struct spmd_form form;
+    struct plan_sharding wanted, is;
+    if (n->spaces[space].kind != NDA_SPACE_OP ||
+        ir_opcode_family(n->program->ops[n->spaces[space].op].code) != (enum ir_family)IR_FAMILY_DOT)
+        return false;
+    spmd_forms_slot(finder->forms, space, slot, plan_space(&finder->made, space), &form);
+    drop_partial(&form);
+    propagate_slot_sharding(finder->propagate, slot, &is);
+    return spmd_form_sharding(n, finder->mesh, n->slots[slot].value, &form, &wanted) && crosses(&is, &wanted);
+}
+
+static bool any_blurs(const struct finder *finder, uint32_t space)
+{
+    const struct nda_space *at = &finder->n->spaces[space];
+    for (uint32_t slot = at->slots; slot < at->slots + at->slot_count; slot++)
+        if (blurs(finder, slot))
+            return true;
+    return false;
+}
+
 /* ops that make much of much data, split otherwise than the plan does: what moves there, and what it takes in
  * memory, the model can only guess */
 static uint32_t astray(const struct finder *finder)
@@ -265,6 +315,7 @@ static uint32_t astray(const struct finder *finder)
                 count++;
                 break;
             }
+        count += any_blurs(finder, space);
     }
     return count;
 }
@@ -414,7 +465,7 @@ static bool deviates(const struct finder *finder, const struct propagate_constra
     for (uint32_t axis = 0; axis < finder->mesh->axis_count; axis++)
         if (wanted[axis].factor != is[axis].factor)
             return true;
-    return false;
+    return blurs(finder, slot);
 }
 
 /* the first classes that something is split otherwise for; how many there were */
