@@ -29,6 +29,7 @@ struct summands {
     uint32_t *parent; /* spmd value -> another of its group, itself at the root; IR_NONE: no partial sum */
     uint8_t *refused; /* of a root: some member cannot be written */
     uint32_t *makers; /* of a root: how many */
+    uint8_t *carried; /* of a root: a loop carries a member */
     /* of a root: the axes as they shard the one dim that each maker sums over; count 0: several, or others */
     struct emit_axes *order;
     uint32_t *written; /* spmd value -> builder value with the leading dims; IR_NONE */
@@ -480,6 +481,7 @@ static void join(struct summands *summands, uint32_t one, uint32_t other)
         summands->order[a].count = 0;
     summands->refused[a] |= summands->refused[b];
     summands->makers[a] += summands->makers[b];
+    summands->carried[a] |= summands->carried[b];
 }
 
 /* the axes on the one dim that a maker sums over; count 0: they are on several */
@@ -514,7 +516,10 @@ static bool can_be_written(struct emit *e, const struct spmd_step *step, bool *m
 static bool same_region(const struct emit *e, const struct spmd_step *step, uint32_t value)
 {
     uint32_t defined = e->local->values[value].step;
-    return defined != SPMD_NONE && e->local->steps[defined].depth == step->depth;
+    if (defined == SPMD_NONE)
+        return false;
+    const struct spmd_step *by = &e->local->steps[defined];
+    return by->depth + (by->kind == SPMD_LOOP) == step->depth; /* a loop's: arguments of its blocks */
 }
 
 static void look_at_op(struct emit *e, struct summands *summands, const struct spmd_step *step)
@@ -539,22 +544,95 @@ static void look_at_op(struct emit *e, struct summands *summands, const struct s
     }
 }
 
-/* Only ops and reductions know summands: what a loop carries, a mask makes or another reshard moves is none;
- * nor is what a reduction over some of the axes leaves. */
-static void look_at_step(struct emit *e, struct summands *summands, const struct spmd_step *step)
+static bool same_sums(const struct emit *e, uint32_t one, uint32_t other)
 {
-    if (step->kind == SPMD_OP && step->result_count) {
-        look_at_op(e, summands, step);
+    bool odd, other_odd;
+    return partial_sum(e, one, &odd) == partial_sum(e, other, &other_odd) && !odd && !other_odd;
+}
+
+/* What goes over from one value to another of the same program value, in summands as in one array. */
+static void look_at_pair(struct emit *e, struct summands *summands, uint32_t from, uint32_t to)
+{
+    if (summands->parent[from] == IR_NONE && summands->parent[to] == IR_NONE)
         return;
+    if (summands->parent[from] != IR_NONE && summands->parent[to] != IR_NONE)
+        join(summands, to, from);
+    if (!same_sums(e, from, to) || !in_ranges(e, from) || !in_ranges(e, to)) {
+        refuse(summands, from);
+        refuse(summands, to);
     }
-    bool reduces = step->kind == SPMD_ALL_REDUCE || step->kind == SPMD_REDUCE_SCATTER;
+}
+
+/* The first of two partials that meet in a loop is what was carried, so one maker is enough there. */
+static void look_at_carried(struct emit *e, struct summands *summands, uint32_t from, uint32_t to)
+{
+    look_at_pair(e, summands, from, to);
+    if (summands->parent[to] != IR_NONE)
+        summands->carried[set_find(summands->parent, to)] = true;
+}
+
+/* A loop's begin (from the initial values to both blocks' arguments) or end (from what the body returns to the
+ * results and to what the body is given next time). */
+static void look_at_loop(struct emit *e, struct summands *summands, const struct spmd_step *step,
+                         const struct spmd_step *begin)
+{
     for (uint32_t i = 0; i < step->operand_count; i++) {
         uint32_t value = spmd_operand(e->local, step, i);
-        if (!reduces || !same_region(e, step, value))
+        if (step->kind == SPMD_LOOP && !same_region(e, step, value))
             refuse(summands, value);
+        look_at_carried(e, summands, value, step->results + i);
+        look_at_carried(e, summands, value, begin->results + begin->operand_count + i);
     }
-    for (uint32_t i = 0; i < step->result_count; i++)
-        refuse(summands, step->results + i);
+}
+
+/* Zeros, or what the first device of the group keeps: becomes a partial sum that had none before. */
+static void look_at_mask(struct emit *e, struct summands *summands, const struct spmd_step *step)
+{
+    bool other;
+    uint32_t value = spmd_operand(e->local, step, 0);
+    refuse(summands, value);
+    if (summands->parent[value] != IR_NONE || !in_ranges(e, value) || !partial_sum(e, step->results, &other) ||
+        other)
+        refuse(summands, step->results);
+}
+
+/* Ops, reductions, masks, loops that carry them, and slices along other axes know summands; other reshards
+ * do not, nor is what a reduction over some of the axes leaves. */
+static void look_at_step(struct emit *e, struct summands *summands, const struct spmd_step *step,
+                         const struct spmd_step *loop)
+{
+    bool reduces = step->kind == SPMD_ALL_REDUCE || step->kind == SPMD_REDUCE_SCATTER;
+    if (step->kind == SPMD_OP && step->result_count) {
+        look_at_op(e, summands, step);
+    } else if (step->kind == SPMD_LOOP || step->kind == SPMD_LOOP_END) {
+        look_at_loop(e, summands, step, loop);
+    } else if (step->kind == SPMD_MASK) {
+        look_at_mask(e, summands, step);
+    } else if (step->kind == SPMD_SLICE && same_region(e, step, spmd_operand(e->local, step, 0))) {
+        look_at_pair(e, summands, spmd_operand(e->local, step, 0), step->results);
+    } else {
+        for (uint32_t i = 0; i < step->operand_count; i++) {
+            uint32_t value = spmd_operand(e->local, step, i);
+            if (!reduces || !same_region(e, step, value))
+                refuse(summands, value);
+        }
+        for (uint32_t i = 0; i < step->result_count; i++)
+            refuse(summands, step->results + i);
+    }
+}
+
+static void look_at_steps(struct emit *e, struct summands *summands)
+{
+    VEC(const struct spmd_step *) loops = {0};
+    for (uint32_t i = 0; i < e->local->step_count; i++) {
+        const struct spmd_step *step = &e->local->steps[i];
+        if (step->kind == SPMD_LOOP)
+            VEC_PUSH(&loops, step);
+        look_at_step(e, summands, step, loops.count ? loops.at[loops.count - 1] : NULL);
+        if (step->kind == SPMD_LOOP_END)
+            loops.count--;
+    }
+    VEC_FREE(&loops);
 }
 
 static uint32_t *table(uint32_t count)
@@ -573,14 +651,14 @@ struct summands *summands_create(struct emit *e)
     summands->written = table(summands->count);
     summands->refused = mem_zalloc((size_t)summands->count + 1, sizeof *summands->refused);
     summands->makers = mem_zalloc((size_t)summands->count + 1, sizeof *summands->makers);
+    summands->carried = mem_zalloc((size_t)summands->count + 1, sizeof *summands->carried);
     summands->order = mem_zalloc((size_t)summands->count + 1, sizeof *summands->order);
     for (uint32_t value = 0; value < summands->count; value++) {
         bool other;
         if (partial_sum(e, value, &other))
             summands->parent[value] = value;
     }
-    for (uint32_t i = 0; i < e->local->step_count; i++)
-        look_at_step(e, summands, &e->local->steps[i]);
+    look_at_steps(e, summands);
     return summands;
 }
 
@@ -591,6 +669,7 @@ void summands_destroy(struct summands *summands)
     free(summands->parent);
     free(summands->refused);
     free(summands->makers);
+    free(summands->carried);
     free(summands->order);
     free(summands->written);
     free(summands);
@@ -601,7 +680,7 @@ bool summands_has(const struct summands *summands, uint32_t value)
     if (summands->parent[value] == IR_NONE)
         return false;
     uint32_t root = set_find(summands->parent, value);
-    return !summands->refused[root] && summands->makers[root] >= 2;
+    return !summands->refused[root] && summands->makers[root] + summands->carried[root] >= 2;
 }
 
 /* ---------------------------------------------------------------- writing */
@@ -683,13 +762,78 @@ enum error_code summands_step(struct emit *e, struct summands *summands, struct 
     return ERROR_OK;
 }
 
+static struct leading leading_of_value(const struct emit *e, const struct summands *summands, uint32_t value)
+{
+    bool other;
+    return leading_dims(e, partial_sum(e, value, &other),
+                        &summands->order[set_find(summands->parent, value)]);
+}
+
+/* true in the first place of the leading dims, false elsewhere; of a tensor's sizes with them */
+static struct emit_tensor first_place(struct emit *e, const struct leading *lead, struct emit_tensor tensor)
+{
+    struct emit_tensor out = {.value = IR_NONE};
+    int64_t dims[EMIT_MAX_RANK], map[EMIT_MAX_RANK];
+    for (uint32_t k = 0; k < lead->count; k++) {
+        dims[k] = tensor.dims[k];
+        map[k] = k;
+    }
+    for (uint32_t k = 0; k < lead->count; k++) {
+        struct ir_attr attr = ir_build_named(e->builder, "iota_dimension", ir_build_int(e->builder, k, "i64"));
+        struct emit_tensor place = emit_one(e, "stablehlo.iota", NULL, 0, IR_I32, lead->count, dims, &attr, 1);
+        place = emit_compare(e, "EQ", place, emit_integer(e, IR_I32, 0, lead->count, dims));
+        out = k ? emit_binary(e, "stablehlo.and", out, place) : place;
+    }
+    return emit_broadcast(e, out, tensor.rank, tensor.dims, map);
+}
+
+static void write_mask(struct emit *e, struct summands *summands, const struct spmd_step *step,
+                       const struct rewrite *rewrite)
+{
+    struct emit_tensor tensor = emit_local_tensor(e, step->results);
+    tensor.value = annotate_use(e, spmd_operand(e->local, step, 0));
+    tensor = raise(e, rewrite, tensor);
+    if (step->mask_initial)
+        tensor = emit_select(e, first_place(e, &rewrite->lead, tensor), tensor,
+                             emit_zeros(e, tensor.element, tensor.rank, tensor.dims));
+    summands->written[step->results] = constrain_result(e, rewrite, step->results, tensor).value;
+}
+
+void summands_move(struct emit *e, struct summands *summands, const struct spmd_step *step)
+{
+    const struct rewrite rewrite = {.lead = leading_of_value(e, summands, step->results)};
+    e->op = step->op;
+    if (step->kind == SPMD_MASK) {
+        write_mask(e, summands, step, &rewrite);
+        return;
+    }
+    struct emit_tensor tensor = summands_tensor(e, summands, step->results);
+    tensor.value = summands->written[spmd_operand(e->local, step, 0)];
+    summands->written[step->results] = constrain_result(e, &rewrite, step->results, tensor).value;
+}
+
+struct emit_tensor summands_tensor(const struct emit *e, const struct summands *summands, uint32_t value)
+{
+    struct emit_tensor tensor = emit_local_tensor(e, value);
+    struct leading lead = leading_of_value(e, summands, value);
+    memmove(tensor.dims + lead.count, tensor.dims, tensor.rank * sizeof *tensor.dims);
+    for (uint32_t k = 0; k < lead.count; k++)
+        tensor.dims[k] = emit_shards(e, &lead.at[k]);
+    tensor.rank += lead.count;
+    tensor.value = summands->written[value];
+    return tensor;
+}
+
+void summands_define(struct summands *summands, uint32_t value, uint32_t built)
+{
+    summands->written[value] = built;
+}
+
 uint32_t summands_sum(struct emit *e, const struct summands *summands, uint32_t value)
 {
     struct emit_tensor out = emit_local_tensor(e, value);
-    bool other;
     struct ir_dims dims = {.count = 0};
-    struct leading lead =
-        leading_dims(e, partial_sum(e, value, &other), &summands->order[set_find(summands->parent, value)]);
+    struct leading lead = leading_of_value(e, summands, value);
     while (dims.count < lead.count)
         append(&dims, dims.count);
     struct ir_attr attr =
