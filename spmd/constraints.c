@@ -32,6 +32,7 @@ struct finder {
     const struct nda *n;
     const struct mesh *mesh;
     const struct spmd_options *options;
+    struct spmd_options compiler; /* the same, but XLA has no partial values: each is reduced where it is made */
     struct spmd_forms *forms;
     struct propagate *propagate;
     struct spmd_local local;
@@ -326,7 +327,7 @@ static enum error_code measure(struct finder *finder, struct moved *moved, struc
                   (uint32_t)finder->candidates.count, &finder->made);
     finder->left -= finder->n->space_count;
     finder->runs++;
-    TRY(spmd_walk(finder->context, &finder->made, finder->options, &finder->local, e));
+    TRY(spmd_walk(finder->context, &finder->made, &finder->compiler, &finder->local, e));
     *moved = (struct moved){bytes_moved(&finder->local), astray(finder)};
     return ERROR_OK;
 }
@@ -550,6 +551,8 @@ static enum error_code find(struct finder *finder, struct spmd_constraints *out,
     TRY(measure(finder, &specs, e));
     memset(finder->on, 1, count);
     TRY(measure(finder, &all, e));
+    TRY(spmd_walk(finder->context, &finder->made, finder->options, &finder->local, e));
+    out->all_bytes = bytes_moved(&finder->local);
     struct moved most = all;
     if (out->plan_bytes > most.bytes)
         most.bytes = out->plan_bytes;
@@ -564,7 +567,6 @@ static enum error_code find(struct finder *finder, struct spmd_constraints *out,
         TRY(found ? shorten_grown(finder, &most, e) : shortest(finder, &most, e));
     }
     out->specs_bytes = specs.bytes;
-    out->all_bytes = all.bytes;
     out->list_bytes = finder->now.bytes;
     return ERROR_OK;
 }
@@ -590,8 +592,10 @@ enum error_code spmd_constraints_find(const struct plan_context *context, const 
                             .n = plan_context_nda(context),
                             .mesh = plan_context_mesh(context),
                             .options = options,
+                            .compiler = *options,
                             .left = effort ? effort : EFFORT};
     memset(out, 0, sizeof *out);
+    finder.compiler.defer_partials = 0;
     TRY(spmd_forms_create(context, options, &finder.forms, e));
     finder.propagate = propagate_create(context);
     plan_init(&finder.made, finder.n, finder.mesh);
