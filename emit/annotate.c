@@ -302,8 +302,7 @@ static void constrain_own(struct emit *e, uint32_t value)
  * XLA's own pass, where it runs, moves these all_reduces out of the loop. */
 uint32_t annotate_carry(struct emit *e, uint32_t value)
 {
-    if (!summands_has(e->annotate->summands, value) &&
-        partial_axes(e, &e->local->values[value].form))
+    if (!summands_has(e->annotate->summands, value) && partial_axes(e, &e->local->values[value].form))
         constrain_own(e, value);
     return annotate_use(e, value);
 }

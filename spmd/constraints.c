@@ -32,7 +32,8 @@ struct finder {
     const struct nda *n;
     const struct mesh *mesh;
     const struct spmd_options *options;
-    struct spmd_options compiler; /* the same, but XLA has no partial values: each is reduced where it is made */
+    struct spmd_options
+        compiler; /* the same, but XLA has no partial values: each is reduced where it is made */
     struct spmd_forms *forms;
     struct propagate *propagate;
     struct spmd_local local;
