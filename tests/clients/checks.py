@@ -83,7 +83,7 @@ def check_all(models):
     return 0
 
 
-def nudged(tree, seed=11):
+def nudged(tree, seed):
     """floats moved by a unit in the last place or so"""
     rng = np.random.default_rng(seed)
 
@@ -111,7 +111,8 @@ def check_unseen(name, make, mesh, share, most=1.1):
     assert plan.fits, plan
     one, wanted = jax.jit(step), hlo.comparable(plan.collectives, plan.axes)
     reference = after(one, args)
-    off, noise = distance(reference, after(plan.jit(), args)), distance(reference, after(one, nudged(args)))
+    off = distance(reference, after(plan.jit(), args))
+    noise = max(distance(reference, after(one, nudged(args, seed))) for seed in range(4))     # whether a relu is on may depend on it
     assert off < max(TOLERANCE, 8 * noise), f"{name}: results differ by {off:.2e}, by {noise:.2e} of their own"
     shardings = {"in_shardings": plan.in_shardings, "out_shardings": plan.out_shardings, "donate_argnums": donate}
     specs, listed, annotated = (sum(hlo.collective_bytes(f.lower(*args).compile().as_text()).values()) for f in (
