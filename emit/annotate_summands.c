@@ -155,8 +155,8 @@ static void look_at_carried(struct emit *e, struct summands *summands, uint32_t 
         summands->carried[set_find(summands->parent, to)] = true;
 }
 
-/* A loop's begin (from the initial values to both blocks' arguments) or end (from what the body returns to the
- * results and to what the body is given next time). */
+/* A loop's begin (from the initial values to both blocks' arguments) or end (from what the body returns to
+ * the results and to what the body is given next time). */
 static void look_at_loop(struct emit *e, struct summands *summands, const struct spmd_step *step,
                          const struct spmd_step *begin)
 {

@@ -243,8 +243,8 @@ static const char added[] =
     "  %z = stablehlo.add %h, %y : tensor<64x16xf32>\n"
     "  return %z : tensor<64x16xf32>\n}\n";
 
-/* A product that is split over rows by one axis and summed over the other, its result over rows by both: XLA's
- * partitioner gathers the rows instead, so the user says how the product itself is split. */
+/* A product that is split over rows by one axis and summed over the other, its result over rows by both:
+ * XLA's partitioner gathers the rows instead, so the user says how the product itself is split. */
 static void test_products_are_seen(void **state)
 {
     struct model model;
