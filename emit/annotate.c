@@ -236,6 +236,8 @@ static uint32_t read_as(struct emit *e, uint32_t value, int shape)
 
 uint32_t annotate_use(struct emit *e, uint32_t v)
 {
+    if (summands_has(e->annotate->summands, v))
+        return summands_tensor(e, e->annotate->summands, v).value;
     return read_as(e, v, WHOLE);
 }
 
@@ -295,13 +297,30 @@ static void constrain_own(struct emit *e, uint32_t value)
         keep(annotate, &annotate->constrained[said][value], constrain(e, value, said, x));
 }
 
-/* A value carried partial: XLA has no such sharding, so it is held to be replicated there, as it would be
- * if every iteration reduced what it adds; XLA's own pass moves these all_reduces out of the loop. */
+/* A value carried partial is carried as its summands. Where some op cannot be written so: XLA has no such
+ * sharding, so it is held to be replicated there, as it would be if every iteration reduced what it adds;
+ * XLA's own pass, where it runs, moves these all_reduces out of the loop. */
 uint32_t annotate_carry(struct emit *e, uint32_t value)
 {
-    if (partial_axes(e, &e->local->values[value].form))
+    if (!summands_has(e->annotate->summands, value) && partial_axes(e, &e->local->values[value].form))
         constrain_own(e, value);
     return annotate_use(e, value);
+}
+
+uint32_t annotate_type(struct emit *e, uint32_t value)
+{
+    if (!summands_has(e->annotate->summands, value))
+        return emit_value_type(e, value);
+    struct emit_tensor tensor = summands_tensor(e, e->annotate->summands, value);
+    return emit_type(e, tensor.element, tensor.rank, tensor.dims);
+}
+
+void annotate_define(struct emit *e, uint32_t value, uint32_t built)
+{
+    if (summands_has(e->annotate->summands, value))
+        summands_define(e->annotate->summands, value, built);
+    else
+        e->value_of[value] = built;
 }
 
 /* axes that shard inner pieces of a dim */
@@ -442,6 +461,10 @@ enum error_code annotate_step(struct emit *e, const struct spmd_step *step, stru
 {
     if (step->kind == SPMD_OP)
         return annotate_op(e, step, error);
+    if (step->result_count == 1 && summands_has(e->annotate->summands, step->results)) {
+        summands_move(e, e->annotate->summands, step);
+        return ERROR_OK;
+    }
     for (uint32_t i = 0; i < step->result_count; i++) {
         define_sum(e, spmd_operand(e->local, step, i));
         e->annotate->root[step->results + i] = e->annotate->root[spmd_operand(e->local, step, i)];

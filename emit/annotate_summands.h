@@ -23,6 +23,15 @@ bool summands_has(const struct summands *summands, uint32_t value);
 enum error_code summands_step(struct emit *e, struct summands *summands, struct lower_op *lower,
                               struct error *error) BASE_CHECKED;
 
+/* Writes the mask or slice of a step whose result is. */
+void summands_move(struct emit *e, struct summands *summands, const struct spmd_step *step);
+
+/* element type and sizes with the leading dims, and what is written for this value (IR_NONE: nothing yet) */
+struct emit_tensor summands_tensor(const struct emit *e, const struct summands *summands, uint32_t value);
+
+/* a loop's block argument or result is */
+void summands_define(struct summands *summands, uint32_t value, uint32_t built);
+
 /* the builder value of the sum of what is written for this value: in its own sizes, constrained nowhere */
 uint32_t summands_sum(struct emit *e, const struct summands *summands, uint32_t value);
 

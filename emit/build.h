@@ -199,8 +199,11 @@ struct annotate *annotate_create(struct emit *e);
 void annotate_destroy(struct annotate *annotate); /* NULL is fine */
 /* the builder value that a use of this spmd value reads: constrained when its form is not the definition's */
 uint32_t annotate_use(struct emit *e, uint32_t spmd_value);
-/* the same for what a loop's body returns: constrained when it is partial */
+/* the same for what a loop's body returns: summands, or constrained, when it is partial */
 uint32_t annotate_carry(struct emit *e, uint32_t spmd_value);
+/* type of a loop's block argument or result, and the builder value that it is */
+uint32_t annotate_type(struct emit *e, uint32_t spmd_value);
+void annotate_define(struct emit *e, uint32_t spmd_value, uint32_t built);
 enum error_code annotate_step(struct emit *e, const struct spmd_step *step, struct error *error) BASE_CHECKED;
 size_t annotate_region_open(struct emit *e); /* constraints made in a region do not outlive it */
 void annotate_region_close(struct emit *e, size_t mark);

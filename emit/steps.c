@@ -26,6 +26,19 @@ static uint32_t use(struct emit *e, const struct spmd_step *step, uint32_t spmd_
     return step->kind == SPMD_LOOP_END ? annotate_carry(e, spmd_value) : annotate_use(e, spmd_value);
 }
 
+static uint32_t type_of(struct emit *e, uint32_t spmd_value)
+{
+    return e->output == EMIT_ANNOTATED ? annotate_type(e, spmd_value) : emit_value_type(e, spmd_value);
+}
+
+static void define(struct emit *e, uint32_t spmd_value, uint32_t built)
+{
+    if (e->output == EMIT_ANNOTATED)
+        annotate_define(e, spmd_value, built);
+    else
+        e->value_of[spmd_value] = built;
+}
+
 /* builder values of a step's operands; owned */
 static uint32_t *uses(struct emit *e, const struct spmd_step *step)
 {
@@ -81,7 +94,7 @@ static enum error_code open_op(struct walk *walk, const struct spmd_step *step, 
         return error_set(error, ERROR_INTERNAL, "a loop or branch of the local program has no end");
     uint32_t *values = uses(e, step), *types = mem_alloc((end->result_count + 1) * sizeof *types);
     for (uint32_t i = 0; i < end->result_count; i++)
-        types[i] = emit_value_type(e, end->results + i);
+        types[i] = type_of(e, end->results + i);
     struct ir_op_spec spec = {ir_op_name(e->program, step->op),
                               values,
                               step->operand_count,
@@ -104,12 +117,12 @@ static void open_block(struct walk *walk, uint32_t first, uint32_t count)
 {
     uint32_t *types = mem_alloc((count + 1) * sizeof *types);
     for (uint32_t i = 0; i < count; i++)
-        types[i] = emit_value_type(walk->e, first + i);
+        types[i] = type_of(walk->e, first + i);
     uint32_t args = ir_build_block(walk->e->builder, types, count);
     for (uint32_t i = 0; i < count; i++) {
         ir_build_copy_value_location(walk->e->builder, args + i, walk->e->program,
                                      walk->e->local->values[first + i].origin);
-        walk->e->value_of[first + i] = args + i;
+        define(walk->e, first + i, args + i);
     }
     free(types);
 }
@@ -121,7 +134,7 @@ static void close_op(struct walk *walk, const struct spmd_step *step)
     emit_scope_close(walk->e, &open_op->outer);
     ir_build_end(walk->e->builder);
     for (uint32_t i = 0; i < step->result_count; i++)
-        walk->e->value_of[step->results + i] = ir_builder_result(walk->e->builder, open_op->built, i);
+        define(walk->e, step->results + i, ir_builder_result(walk->e->builder, open_op->built, i));
 }
 
 static enum error_code control(struct walk *walk, const struct spmd_step *step, struct error *error)

@@ -32,6 +32,8 @@ struct finder {
     const struct nda *n;
     const struct mesh *mesh;
     const struct spmd_options *options;
+    struct spmd_options
+        compiler; /* the same, but XLA has no partial values: each is reduced where it is made */
     struct spmd_forms *forms;
     struct propagate *propagate;
     struct spmd_local local;
@@ -76,6 +78,17 @@ bool spmd_form_sharding(const struct nda *n, const struct mesh *mesh, uint32_t v
         if (form->at[axis] != SPMD_REPLICATED && form->at[axis] >= SPMD_WHOLE)
             return false;
     return true;
+}
+
+/* Is a dim split in both, over other axes? */
+static bool crosses(const struct plan_sharding *one, const struct plan_sharding *other)
+{
+    for (uint32_t dim = 0; dim < one->rank; dim++)
+        if (one->dims[dim].count && other->dims[dim].count &&
+            (one->dims[dim].count != other->dims[dim].count ||
+             memcmp(one->dims[dim].axes, other->dims[dim].axes, one->dims[dim].count) != 0))
+            return true;
+    return false;
 }
 
 /* as a user can say it: partial sums are whole */
@@ -159,8 +172,19 @@ static bool worth_saying(const struct finder *finder, uint32_t value)
     return op == IR_NONE || spmd_forms_freedom(finder->forms, op) != SPMD_FREE;
 }
 
+/* Is a dim of the value split by both, over other axes? */
+static bool disagree(const struct finder *finder, uint32_t value, const struct spmd_form *form,
+                     const struct spmd_form *other)
+{
+    struct plan_sharding one, two;
+    (void)spmd_form_sharding(finder->n, finder->mesh, value, form, &one);
+    (void)spmd_form_sharding(finder->n, finder->mesh, value, other, &two);
+    return crosses(&one, &two);
+}
+
 /* The definition's form, then one candidate for each other form that uses want. A definition that is
- * partial is reduced into the form of its first use. */
+ * partial is reduced into the form of its first use, where that adds no axis to a dim that the op splits:
+ * XLA's partitioner would not see the op's own split behind it. */
 static void consider(struct finder *finder, uint32_t slot)
 {
     const struct nda *n = finder->n;
@@ -177,9 +201,10 @@ static void consider(struct finder *finder, uint32_t slot)
         form_at(finder, uses[i], &wanted[i]);
         drop_partial(&wanted[i]);
     }
-    if (is_partial(&own) && count)
-        own = wanted[0];
+    bool partial = is_partial(&own);
     drop_partial(&own);
+    if (partial && count && !disagree(finder, value, &own, &wanted[0]))
+        own = wanted[0];
     if (!argument)
         add_candidate(finder, value, &own, NULL, 0);
     for (uint32_t i = 0; i < count; i++) {
@@ -245,6 +270,33 @@ static int64_t bytes_moved(const struct spmd_local *local)
     return bytes;
 }
 
+/* Is a dim of a product's operand or result split over some axes by the product and over others by the value,
+ * as propagation leaves it? XLA's partitioner compares numbers of parts, takes the product's dims for
+ * unrelated and gathers them whole. */
+static bool blurs(const struct finder *finder, uint32_t slot)
+{
+    const struct nda *n = finder->n;
+    uint32_t space = finder->slot_space[slot];
+    struct spmd_form form;
+    struct plan_sharding wanted, is;
+    if (n->spaces[space].kind != NDA_SPACE_OP ||
+        ir_opcode_family(n->program->ops[n->spaces[space].op].code) != (enum ir_family)IR_FAMILY_DOT)
+        return false;
+    spmd_forms_slot(finder->forms, space, slot, plan_space(&finder->made, space), &form);
+    drop_partial(&form);
+    propagate_slot_sharding(finder->propagate, slot, &is);
+    return spmd_form_sharding(n, finder->mesh, n->slots[slot].value, &form, &wanted) && crosses(&is, &wanted);
+}
+
+static bool any_blurs(const struct finder *finder, uint32_t space)
+{
+    const struct nda_space *at = &finder->n->spaces[space];
+    for (uint32_t slot = at->slots; slot < at->slots + at->slot_count; slot++)
+        if (blurs(finder, slot))
+            return true;
+    return false;
+}
+
 /* ops that make much of much data, split otherwise than the plan does: what moves there, and what it takes in
  * memory, the model can only guess */
 static uint32_t astray(const struct finder *finder)
@@ -265,6 +317,7 @@ static uint32_t astray(const struct finder *finder)
                 count++;
                 break;
             }
+        count += any_blurs(finder, space);
     }
     return count;
 }
@@ -275,7 +328,7 @@ static enum error_code measure(struct finder *finder, struct moved *moved, struc
                   (uint32_t)finder->candidates.count, &finder->made);
     finder->left -= finder->n->space_count;
     finder->runs++;
-    TRY(spmd_walk(finder->context, &finder->made, finder->options, &finder->local, e));
+    TRY(spmd_walk(finder->context, &finder->made, &finder->compiler, &finder->local, e));
     *moved = (struct moved){bytes_moved(&finder->local), astray(finder)};
     return ERROR_OK;
 }
@@ -414,7 +467,7 @@ static bool deviates(const struct finder *finder, const struct propagate_constra
     for (uint32_t axis = 0; axis < finder->mesh->axis_count; axis++)
         if (wanted[axis].factor != is[axis].factor)
             return true;
-    return false;
+    return blurs(finder, slot);
 }
 
 /* the first classes that something is split otherwise for; how many there were */
@@ -499,6 +552,8 @@ static enum error_code find(struct finder *finder, struct spmd_constraints *out,
     TRY(measure(finder, &specs, e));
     memset(finder->on, 1, count);
     TRY(measure(finder, &all, e));
+    TRY(spmd_walk(finder->context, &finder->made, finder->options, &finder->local, e));
+    out->all_bytes = bytes_moved(&finder->local);
     struct moved most = all;
     if (out->plan_bytes > most.bytes)
         most.bytes = out->plan_bytes;
@@ -513,7 +568,6 @@ static enum error_code find(struct finder *finder, struct spmd_constraints *out,
         TRY(found ? shorten_grown(finder, &most, e) : shortest(finder, &most, e));
     }
     out->specs_bytes = specs.bytes;
-    out->all_bytes = all.bytes;
     out->list_bytes = finder->now.bytes;
     return ERROR_OK;
 }
@@ -539,8 +593,10 @@ enum error_code spmd_constraints_find(const struct plan_context *context, const 
                             .n = plan_context_nda(context),
                             .mesh = plan_context_mesh(context),
                             .options = options,
+                            .compiler = *options,
                             .left = effort ? effort : EFFORT};
     memset(out, 0, sizeof *out);
+    finder.compiler.defer_partials = 0;
     TRY(spmd_forms_create(context, options, &finder.forms, e));
     finder.propagate = propagate_create(context);
     plan_init(&finder.made, finder.n, finder.mesh);

@@ -13,8 +13,9 @@
 struct spmd_constraints {
     struct propagate_constraint *list; /* in program order; owned, with its uses */
     uint32_t count, candidates;        /* how many there would be without leaving any out */
-    /* bytes moved: by the plan itself; with the shardings of arguments and results alone; with this list;
-     * with all candidates */
+    /* bytes moved: by the plan itself; with the shardings of arguments and results alone, and with this list,
+     * by a compiler that reduces each partial sum where it is made (XLA); with all candidates and sums
+     * deferred as in the plan: the annotated module */
     int64_t plan_bytes, specs_bytes, list_bytes, all_bytes;
     uint32_t runs; /* of the model */
 };

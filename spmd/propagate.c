@@ -501,3 +501,16 @@ const struct spmd_form *propagate_forms(const struct propagate *p)
 {
     return p->forms;
 }
+
+void propagate_slot_sharding(const struct propagate *p, uint32_t slot, struct plan_sharding *out)
+{
+    const struct ir_type *type = ir_value_type(p->n->program, p->n->slots[slot].value);
+    memset(out, 0, sizeof *out);
+    out->rank = type->kind == IR_TYPE_TENSOR ? type->rank : 0;
+    for (uint32_t dim = 0; dim < out->rank; dim++) {
+        struct propagate_axes axes =
+            propagate_axes_on(&p->forms[p->form_of[slot]], (uint8_t)dim, p->mesh->axis_count);
+        out->dims[dim].count = axes.count;
+        memcpy(out->dims[dim].axes, axes.at, axes.count);
+    }
+}

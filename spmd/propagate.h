@@ -39,4 +39,8 @@ void propagate_run(struct propagate *p, const struct plan *boundary, const struc
  * Borrowed until the next run. */
 const struct spmd_form *propagate_forms(const struct propagate *p);
 
+/* the axes of each dim, of a tensor of an op (a slot of its space): what it reads there, through a constraint
+ * of some uses too */
+void propagate_slot_sharding(const struct propagate *p, uint32_t slot, struct plan_sharding *out);
+
 #endif

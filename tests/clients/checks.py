@@ -36,10 +36,11 @@ def distance(a, b):
     return worst
 
 
-def planned(jitted, args, share, **more):
-    free = toast.plan(jitted, *args, mesh=MESH, device="a100-40", planner="baselines", outputs=["plan"])
+def planned(jitted, args, share, mesh=None, rollouts=ROLLOUTS, **more):
+    mesh = mesh or MESH
+    free = toast.plan(jitted, *args, mesh=mesh, device="a100-40", planner="baselines", outputs=["plan"])
     unsharded = next(b["peak_bytes"] for b in free.report["baselines"] if b["name"] == "replicated")
-    return toast.plan(jitted, *args, mesh=MESH, device="a100-40", memory_limit=int(unsharded * share), rollouts=ROLLOUTS, **more)
+    return toast.plan(jitted, *args, mesh=mesh, device="a100-40", memory_limit=int(unsharded * share), rollouts=rollouts, **more)
 
 
 def check(name, make, share=0.45, steps=3, factor=1.1):
@@ -79,4 +80,53 @@ def check_all(models):
     """those that the command line names, else all; returns the exit status"""
     for name in sys.argv[1:] or models:
         check(name, models[name])
+    return 0
+
+
+def nudged(tree, seed):
+    """floats moved by a unit in the last place or so"""
+    rng = np.random.default_rng(seed)
+
+    def one(x):
+        if is_key(x) or not np.issubdtype(np.asarray(x).dtype, np.floating):
+            return x
+        return (np.asarray(x) * (1 + rng.uniform(-1, 1, np.shape(x)) * 1.2e-7)).astype(np.asarray(x).dtype)
+    return jax.tree_util.tree_map(one, tree)
+
+
+def after(function, args, steps=3):
+    """what the step returns last; what it returns first goes back in as its first argument"""
+    for _ in range(steps):
+        out = function(*args)
+        args = (out[0], *args[1:])
+    return out
+
+
+def check_unseen(name, make, mesh, share, most=1.1):
+    """Results of plan.jit() equal one device's up to what a unit in the last place of the inputs does to these; XLA moves the plan's bytes
+    (`most` of them) for it, and for specs and list no more than the report says, a tenth apart."""
+    step, args, donate = make()
+    jitted, args = jax.jit(step, donate_argnums=donate), host(args)
+    plan = planned(jitted, args, share, mesh, 1000)
+    assert plan.fits, plan
+    one, wanted = jax.jit(step), hlo.comparable(plan.collectives, plan.axes)
+    reference = after(one, args)
+    off = distance(reference, after(plan.jit(), args))
+    noise = max(distance(reference, after(one, nudged(args, seed))) for seed in range(4))     # whether a relu is on may depend on it
+    assert off < max(TOLERANCE, 8 * noise), f"{name}: results differ by {off:.2e}, by {noise:.2e} of their own"
+    shardings = {"in_shardings": plan.in_shardings, "out_shardings": plan.out_shardings, "donate_argnums": donate}
+    specs, listed, annotated = (sum(hlo.collective_bytes(f.lower(*args).compile().as_text()).values()) for f in (
+        jax.jit(step, **shardings), jax.jit(plan.constrain(step), **shardings), plan.jit()))
+    said = plan.report["constraints"]["moved_bytes"]["constraints"]
+    print(f"{name}: off {off:.1e} (own {noise:.1e}); bytes: specs {specs:,}, {len(plan.constraints)} constraints {listed:,} (said {said:,}), "
+          f"annotated {annotated:,}, plan {wanted:,}: {specs / wanted:.2f} {listed / wanted:.2f} {annotated / wanted:.2f}", flush=True)
+    assert annotated <= most * wanted + 1024, f"{name}: XLA moves {annotated} bytes, the plan {wanted}"
+    assert listed <= 1.1 * max(said, wanted) + 1024, f"{name}: with the list XLA moves {listed} bytes, the report says {said}"
+
+
+def check_all_unseen(models):
+    """those of which the command line has a word, else all; returns the exit status"""
+    for name, case in models.items():
+        if not sys.argv[1:] or any(word in name for word in sys.argv[1:]):
+            check_unseen(name, *case)
     return 0

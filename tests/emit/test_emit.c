@@ -467,6 +467,52 @@ static void test_sums_pass(void **state)
     close_setup(&setup);
 }
 
+#define SUMMED_LOOP(start)                                                                                   \
+    MAIN("%x: tensor<16x4xf32>, %y: tensor<16x8xf32>, %s: tensor<4x8xf32>", "tensor<4x8xf32>",               \
+         "%zero = stablehlo.constant dense<0> : tensor<i32>\n"                                               \
+         "%zeros = stablehlo.constant dense<0.0> : tensor<4x8xf32>\n"                                        \
+         "%r:2 = stablehlo.while(%i = %zero, %c = " start ") : tensor<i32>, tensor<4x8xf32>\n cond {\n"      \
+         "%n = stablehlo.constant dense<3> : tensor<i32>\n"                                                  \
+         "%less = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"                 \
+         "stablehlo.return %less : tensor<i1>\n} do {\n"                                                     \
+         "%one = stablehlo.constant dense<1> : tensor<i32>\n"                                                \
+         "%next = stablehlo.add %i, %one : tensor<i32>\n"                                                    \
+         "%d = stablehlo.dot_general %x, %y, contracting_dims = [0] x [0] : (tensor<16x4xf32>, "             \
+         "tensor<16x8xf32>) -> tensor<4x8xf32>\n"                                                            \
+         "%sum = stablehlo.add %c, %d : tensor<4x8xf32>\n"                                                   \
+         "stablehlo.return %next, %sum : tensor<i32>, tensor<4x8xf32>\n}\n return %r#1 : tensor<4x8xf32>")
+
+/* the module with a loop that adds products split over what they sum over; owned */
+static char *loop_text(const char *program)
+{
+    struct setup setup;
+    open_text(&setup, program, "a=4");
+    shard(&setup, IR_DOT_GENERAL, false, 0, 0, 0);
+    expect_all_forms(&setup);
+    char *text = emit_text(&setup, EMIT_ANNOTATED);
+    close_setup(&setup);
+    return text;
+}
+
+/* a sum that a loop carries: carried as summands, reduced behind the loop; what it begins with counts once */
+static void test_sums_carried(void **state)
+{
+    static const char from_zeros[] = SUMMED_LOOP("%zeros"), from_values[] = SUMMED_LOOP("%s");
+    (void)state;
+    char *text = loop_text(from_zeros);
+    expect_in(text, "(tensor<i32>, tensor<4x4x8xf32>) -> (tensor<i32>, tensor<4x4x8xf32>)");
+    expect_in(text, "(tensor<4x4x8xf32>, tensor<4x4x8xf32>) -> tensor<4x4x8xf32>");
+    expect_in(text, "{dimensions = array<i64: 0>} : (tensor<4x4x8xf32>, tensor<f32>) -> tensor<4x8xf32>");
+    assert_true(strstr(text, "\"stablehlo.reduce\"") > strstr(text, "\"stablehlo.while\""));
+    assert_int_equal(occurrences(text, "\"stablehlo.reduce\""), 1);
+    assert_int_equal(occurrences(text, "\"stablehlo.select\""), 0);
+    free(text);
+    text = loop_text(from_values);
+    expect_in(text, "(tensor<i32>, tensor<4x4x8xf32>) -> (tensor<i32>, tensor<4x4x8xf32>)");
+    expect_in(text, "(tensor<4x4x8xi1>, tensor<4x4x8xf32>, tensor<4x4x8xf32>) -> tensor<4x4x8xf32>");
+    free(text);
+}
+
 /* one partial sum alone, one that starts from values, one that a lookup leaves: as they are */
 static void test_sums_left(void **state)
 {
@@ -570,6 +616,7 @@ int main(void)
         cmocka_unit_test(test_sums_meet_over_two_axes),
         cmocka_unit_test(test_sums_meet_in_two_orders),
         cmocka_unit_test(test_sums_pass),
+        cmocka_unit_test(test_sums_carried),
         cmocka_unit_test(test_sums_left),
         cmocka_unit_test(test_slice_keeps_its_source),
         cmocka_unit_test(test_models),

@@ -197,8 +197,9 @@ static void check_list(const char *name, const char *plan_name, bool wanted)
     print_message("%s %s: %u of %u constraints, %u runs; bytes: plan %lld, specs %lld, list %lld\n", name,
                   plan_name, list.count, list.candidates, list.runs, (long long)list.plan_bytes,
                   (long long)list.specs_bytes, (long long)list.list_bytes);
+    /* with specs and list XLA reduces each partial sum by itself: the plan's bytes and some more */
     int64_t most = list.all_bytes > list.plan_bytes ? list.all_bytes : list.plan_bytes;
-    assert_true(list.list_bytes <= most + most / 100);
+    assert_true(list.list_bytes <= most + most / 4);
     assert_true(list.count <= list.candidates / 20);
     assert_int_equal(list.count > 0, wanted);
     assert_true(wanted ? none.count == none.candidates : none.count == 0); /* no effort, no list */
@@ -218,6 +219,66 @@ static void check_list(const char *name, const char *plan_name, bool wanted)
     model_close(&model);
 }
 
+/* the factor of a dim of an op's tensor (operands first) over an axis, at that op alone */
+static void give_op(const struct model *model, struct plan *plan, enum ir_opcode code, uint32_t tensor,
+                    uint32_t dim, uint32_t axis)
+{
+    const struct nda *n = model->nda;
+    for (uint32_t space = 0; space < n->space_count; space++) {
+        if (n->spaces[space].kind != NDA_SPACE_OP || n->program->ops[n->spaces[space].op].code != code)
+            continue;
+        const struct nda_slot *slot = &n->slots[n->spaces[space].slots + tensor];
+        for (uint32_t i = 0; i < nda_atom_count(n, slot->value); i++)
+            if (nda_atoms(n, slot->value)[i].dim == dim)
+                assert_int_equal(
+                    plan_apply_factor(model->context, plan, space, n->factor_of[slot->map + i], axis), 1);
+    }
+}
+
+static const char added[] =
+    "func.func @main(%x: tensor<64x32xf32>, %w: tensor<32x16xf32>, %h: tensor<64x16xf32>) -> "
+    "tensor<64x16xf32> {\n"
+    "  %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : "
+    "(tensor<64x32xf32>, tensor<32x16xf32>) -> tensor<64x16xf32>\n"
+    "  %z = stablehlo.add %h, %y : tensor<64x16xf32>\n"
+    "  return %z : tensor<64x16xf32>\n}\n";
+
+/* A product that is split over rows by one axis and summed over the other, its result over rows by both:
+ * XLA's partitioner gathers the rows instead, so the user says how the product itself is split. */
+static void test_products_are_seen(void **state)
+{
+    struct model model;
+    struct plan plan;
+    struct error e = {0};
+    struct spmd_constraints list;
+    uint32_t seen = 0;
+    (void)state;
+    open_small(&model, added, "a=4,b=2");
+    plan_init(&plan, model.nda, &model.mesh);
+    give(&model, &plan, 0, 0, 0);
+    give(&model, &plan, 0, 1, 1);
+    give(&model, &plan, 1, 0, 1);
+    for (uint32_t axis = 0; axis < 2; axis++) {
+        give(&model, &plan, 2, 0, axis);
+        give_op(&model, &plan, IR_ADD, 0, 0, axis);
+        assert_int_equal(plan_apply_factor(model.context, &plan, model.nda->result_spaces[0], 0, axis), 1);
+    }
+    give_op(&model, &plan, IR_DOT_GENERAL, 0, 0, 0);
+    give_op(&model, &plan, IR_DOT_GENERAL, 0, 1, 1);
+    struct spmd_options options = spmd_default_options(&model.mesh);
+    ASSERT_OK(spmd_constraints_find(model.context, &plan, &options, 0, &list, &e), &e);
+    for (uint32_t i = 0; i < list.count; i++) {
+        const struct propagate_constraint *constraint = &list.list[i];
+        uint32_t op = model.nda->program->values[constraint->value].op;
+        seen += op != IR_NONE && model.nda->program->ops[op].code == IR_DOT_GENERAL && !constraint->uses &&
+                constraint->form.at[0] == 0 && constraint->form.at[1] == SPMD_REPLICATED;
+    }
+    assert_int_equal(seen, 1);
+    spmd_constraints_release(&list);
+    plan_release(&plan);
+    model_close(&model);
+}
+
 static void test_lists(void **state)
 {
     (void)state;
@@ -231,7 +292,8 @@ static void test_lists(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_products), cmocka_unit_test(test_conflicts),
-                                       cmocka_unit_test(test_constraint), cmocka_unit_test(test_lists)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_products), cmocka_unit_test(test_conflicts), cmocka_unit_test(test_constraint),
+        cmocka_unit_test(test_products_are_seen), cmocka_unit_test(test_lists)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _FOLLOWED = ("jit", "pjit", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr")
 _REMADE = ("remat", "remat2", "checkpoint")
+_FUNCTIONS = ("jit", "pjit")    # lowered to functions of their own, whose ops have no place in the source where JAX shares them
 _NAMES = {"float32": "f32", "float64": "f64", "bfloat16": "bf16", "float16": "f16", "int32": "i32", "int64": "i64", "int8": "i8",
           "uint8": "ui8", "uint32": "ui32", "bool": "i1", "complex64": "complex<f32>"}
 
@@ -39,6 +40,10 @@ def _place(eqn: Any) -> str:
     return f"{frame.file_name}:{frame.start_line}" if frame else ""
 
 
+def _has_place(location: str) -> bool:
+    return re.search(r":\d+$", location) is not None
+
+
 def _same_place(place: str, location: str) -> bool:
     file, _, line = place.rpartition(":")
     wanted, _, number = re.sub(r":\d+:\d+$", lambda m: m.group(0).rpartition(":")[0], location).rpartition(":")
@@ -52,10 +57,11 @@ def _primitive(op: str) -> str:
             "reduce": "reduce_", "broadcast_in_dim": "broadcast_in_dim", "convolution": "conv_general_dilated"}.get(name, name)
 
 
-def _is(eqn: Any, op: str, location: str, name: str) -> bool:
+def _is(eqn: Any, op: str, location: str, name: str, inside: bool = True) -> bool:
+    """inside: the equation stands in a function of its own."""
     primitive = name.rpartition("/")[2]
     made = eqn.primitive.name == primitive if primitive else eqn.primitive.name.startswith(_primitive(op))
-    return made and _same_place(_place(eqn), location)
+    return made and (_same_place(_place(eqn), location) if _has_place(location) else inside)
 
 
 def _alone(eqn: Any, given: Sequence[Any]) -> list[Any]:
@@ -119,6 +125,7 @@ class Run:
         self.ops = list(ops or [1] * len(self.wanted))
         self.seen = [0] * len(self.wanted)
         self.found = [False] * len(self.wanted)
+        self.functions = 0      # that the equations at hand stand in
 
     def several(self) -> list[int] | None:
         """For another run: how many ops alike each constraint's equation becomes; None: what was taken for granted holds."""
@@ -147,12 +154,30 @@ class Run:
                     out[k] = i
         return out
 
+    def barrier(self, eqn: Any, variables: Sequence[Any], uses: _Uses) -> dict[int, int]:
+        """What remat computes again from: JAX makes a barrier of it, in this order, where a derivative does. Which constraint is for which;
+        those that only some uses read so are noted."""
+        out: dict[int, int] = {}
+        if not (eqn.params.get("differentiated") and eqn.params.get("prevent_cse")):
+            return out
+        for i, each in enumerate(self.wanted):
+            if each.op != "stablehlo.optimization_barrier" or (_has_place(each.location) and not _same_place(_place(eqn), each.location)):
+                continue
+            for k, variable in enumerate(variables):
+                if _type_of(variable.aval) != each.type or not self.counted(i):
+                    continue
+                if each.uses:
+                    uses[variable] = [*uses.get(variable, ()), (i, each)]
+                else:
+                    out[k] = i
+        return out
+
     def constrain(self, eqn: Any, values: list[Any], uses: _Uses) -> None:
         """Constrains results that all uses read so, in place; notes the others."""
         types = [_type_of(variable.aval) for variable in eqn.outvars]
         for i, each in enumerate(self.wanted):
             for k, kind in enumerate(types):
-                if kind != each.type or not _is(eqn, each.op, each.location, each.name) or not self.counted(i):
+                if kind != each.type or not _is(eqn, each.op, each.location, each.name, self.functions > 0) or not self.counted(i):
                     continue
                 if each.uses:
                     uses.setdefault(eqn.outvars[k], []).append((i, each))
@@ -169,7 +194,7 @@ class Run:
             if hasattr(atom, "val"):
                 return atom.val
             for i, each in for_uses.get(atom, ()) if eqn is not None else ():
-                if any(_is(eqn, *use) for use in each.uses):
+                if any(_is(eqn, *use, self.functions > 0) for use in each.uses):
                     if (atom, i) not in made:
                         made[atom, i] = self.put(i, values[atom])
                     return made[atom, i]
@@ -196,12 +221,16 @@ class Run:
         body = getattr(inner, "jaxpr", inner)
         read = self.inside(body, eqn.invars, uses)
         if name in _FOLLOWED:
+            self.functions += name in _FUNCTIONS
             results, for_uses = self.evaluate(body, getattr(inner, "consts", ()), given, read)
+            self.functions -= name in _FUNCTIONS
             for variable, atom in zip(eqn.outvars, body.outvars, strict=True):
                 if not hasattr(atom, "val") and atom in for_uses:
                     uses[variable] = for_uses[atom]
             return results
-        again = self.remade(jax.extend.core.ClosedJaxpr(body, ()), read)     # stays one equation, so that it is computed again
+        barred = self.barrier(eqn, body.invars, read)
+        again = self.remade(jax.extend.core.ClosedJaxpr(body, ()), read,     # stays one equation, so that it is computed again
+                            lambda args: [self.put(barred[k], x) if k in barred else x for k, x in enumerate(args)])
         return _alone(eqn if again.consts else eqn.replace(params=dict(eqn.params, jaxpr=again.jaxpr)), given)
 
     @staticmethod

@@ -1,0 +1,18 @@
+#!/usr/bin/env python3
+# label: truth
+# timeout: 900
+"""Models that nothing was tuned on when they were written, the same models as test_unseen.py's on JAX 0.4.38, which partitions by GSPMD.
+
+checks.check_unseen says what is asked of each. Arguments: words of their names.
+"""
+import sys
+
+import support
+
+support.enter("oldest")
+
+import checks  # noqa: E402
+import unseen  # noqa: E402
+
+if __name__ == "__main__":
+    sys.exit(checks.check_all_unseen(unseen.UNSEEN))
