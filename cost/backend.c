@@ -57,7 +57,7 @@ static const struct cost_backend backends[COST_COMPILERS] = {
                       .fusion = COST_FUSE_BYTES | COST_FUSE_SIBLINGS | COST_FUSE_GATHER | COST_FUSE_TURNED |
                                 COST_FUSE_PRODUCTS | COST_FUSE_PICKS | COST_FUSE_SCORES | COST_FUSE_JOINS,
                       .least_order = true,
-                      .heap_waste_permille = 50,
+                      .best_fit = true,
                       .asynchronous = true,
                       .blocking = 1 << SPMD_ALL_GATHER | 1 << SPMD_ALL_REDUCE | 1 << SPMD_REDUCE_SCATTER |
                                   1 << SPMD_ALL_TO_ALL,

@@ -65,7 +65,8 @@ struct cost_backend {
     uint16_t blocking;   /* bits of enum spmd_step_kind: collectives that block it all the same */
     bool gradients_late; /* what no product needs (weights' gradients) runs behind what products wait for */
     bool least_order;    /* it tries several orders of the program and keeps the one of the least peak */
-    int64_t heap_waste_permille; /* of temporaries: what lies idle between buffers, of what is alive */
+    bool best_fit;               /* temporaries are placed in the order of the program, what lies idle
+                                  * between them counts (heap.c); false: no more than what is alive */
     int64_t prefetch_bytes;      /* at most so much of gathered weights waits for its first reader */
     int64_t
         combine_bytes; /* gathers of weights, reductions of gradients: combined up to so many bytes; 0: not */

@@ -16,6 +16,7 @@
  *   schedule.c   another order of the kernels: depth first, or by memory
  *   memory.c     live ranges of the buffers in one order; where loop carries and donated arguments share one
  *   lend.c       temporaries in the memory of results that are not written yet
+ *   heap.c       places of the temporaries, and what lies idle between them
  *   blocks.c     copies that put gathered blocks in order
  *   unfold.c     of a fold: the kernels of all layers, for the makespan
  *
@@ -214,6 +215,7 @@ struct live_range {
 };
 
 struct price_graph;
+struct price_heap;
 struct price_scratch {
     struct price_program *program; /* owned, unless shared */
     bool program_shared;
@@ -238,6 +240,7 @@ struct price_scratch {
     size_t copy_delta_room;
     int64_t *growth;
     size_t growth_room; /* per kernel of the line, by memory alone: bytes that it makes less those it frees */
+    struct price_heap *heap; /* owned; made by heap.c at first use */
     uint32_t *at;
     size_t at_room; /* per step of a kernel: its place in the line */
     struct root *pool;
@@ -261,7 +264,7 @@ struct price_scratch {
     uint32_t *readers;
     size_t reader_room;          /* per value: 1 + the leader of the group that read or made it last */
     int64_t combine_bytes;       /* of the backend: results of one combined reduce_scatter */
-    int64_t heap_waste_permille; /* of the backend */
+    bool best_fit;               /* of the backend */
     bool least_order;            /* of the backend */
     struct scatter *scatters;
     size_t scatter_room;
@@ -391,6 +394,17 @@ void price_memory(struct price_scratch *scratch, const struct spmd_local *local,
 /* lend.c, after the ranges are known: what fits into results' memory before they are written takes none of
  * its own. boundary_bytes: of arguments and results, what a result's size is compared with. */
 void price_lend(struct price_scratch *scratch, const struct spmd_local *local, int64_t boundary_bytes);
+/* heap.c: where the backend's best_fit is false these do nothing. Buffers are placed during their ranges at
+ * the time of price_heap_extents, and what is added: memory that is no buffer, NDA_NONE, or a value's blocks,
+ * which take none if they are lent. */
+void price_heap_begin(struct price_scratch *scratch, const struct spmd_local *local);
+void price_heap_add(struct price_scratch *scratch, uint32_t blocks_of, int64_t bytes,
+                    struct live_range live_range);
+/* value is written where donor lies, when donor's range ends */
+void price_heap_inherit(struct price_scratch *scratch, uint32_t donor, uint32_t value);
+/* of each time of the line: up to which byte the heap is in use; borrowed until the next begin */
+const int64_t *price_heap_extents(struct price_scratch *scratch, const struct spmd_local *local);
+void price_heap_destroy(struct price_heap *heap);
 /* memory.c: bytes of what a gather reads, where that is made for it alone; or 0 */
 int64_t price_gathered_copy(const struct price_scratch *scratch, const struct spmd_local *local,
                             const struct spmd_step *step);

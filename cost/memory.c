@@ -230,6 +230,7 @@ static bool take_over(struct price_scratch *scratch, const struct spmd_local *lo
         stored_bytes(scratch, local, donor) < stored_bytes(scratch, local, value))
         return false;
     live_range->until = now;
+    price_heap_inherit(scratch, donor, value);
     add_range(scratch, part_of(scratch, local, &local->steps[local->values[donor].step]),
               -stored_bytes(scratch, local, donor), (struct live_range){now, now + 1});
     return true;
@@ -289,19 +290,35 @@ static void place_results(struct price_scratch *scratch, const struct spmd_local
     }
 }
 
+/* what a step needs beside its operands and results, while it runs */
+static void place_copies(struct price_scratch *scratch, const struct spmd_local *local,
+                         const struct spmd_step *step, struct live_range now)
+{
+    uint8_t part = part_of(scratch, local, step);
+    int64_t ordered = price_ordered_copy(scratch, local, step),
+            gathered = price_gathered_copy(scratch, local, step);
+    add_range(scratch, part, ordered, now);
+    add_range(scratch, part, gathered, now);
+    price_heap_add(scratch, step->results, ordered, now);
+    price_heap_add(scratch, NDA_NONE, gathered, now);
+}
+
 /* kernels [first, first + count) of the line: the members of one combined collective */
 static void place_combined(struct price_scratch *scratch, const struct spmd_local *local, uint32_t first,
                            uint32_t count)
 {
     struct live_range packed = {first, first + count};
     uint32_t last = packed.until - 1;
+    int64_t bytes = 0;
     for (uint32_t k = first; k < first + count; k++) {
         const struct spmd_step *step = step_at(scratch, local, k);
+        bytes += local->values[local->operands[step->operands]].bytes;
         add_range(scratch, part_of(scratch, local, step),
                   local->values[local->operands[step->operands]].bytes, packed);
         if (scratch->values[step->results].last > last)
             last = scratch->values[step->results].last;
     }
+    price_heap_add(scratch, NDA_NONE, bytes, packed);
     for (uint32_t k = first; k < first + count; k++) {
         uint32_t result = step_at(scratch, local, k)->results;
         struct live_range live_range = range_of(scratch, local, result);
@@ -350,12 +367,13 @@ static void find_peak(struct price_scratch *scratch, const struct spmd_local *lo
     uint8_t running = 0;
     int64_t boundary = out->argument_bytes + out->output_bytes - out->alias_bytes, temporaries = 0;
     int64_t parts[2] = {0}, copies = 0;
+    const int64_t *extents = scratch->best_fit ? price_heap_extents(scratch, local) : NULL;
     out->peak_bytes = scratch->uncopied_peak = boundary;
     out->peak_step = 0;
     for (uint32_t kernel = 0; kernel < scratch->kernel_count; kernel++) {
         temporaries += scratch->deltas[kernel];
         copies += scratch->rules & COST_FUSE_TURNED ? scratch->copy_deltas[kernel] : 0;
-        int64_t held = temporaries;
+        int64_t held = temporaries, idle = extents ? extents[kernel] - temporaries : 0;
         if (scratch->fold) {
             uint8_t part = part_of(scratch, local, step_at(scratch, local, kernel));
             running = part ? part : running;
@@ -363,11 +381,10 @@ static void find_peak(struct price_scratch *scratch, const struct spmd_local *lo
             parts[1] += scratch->part_deltas[1][kernel];
             held += scratch->fold->copies * (parts[0] < parts[1] ? parts[0] : parts[1]);
         }
-        int64_t plain = held - copies, alive = boundary + held + held / 1000 * scratch->heap_waste_permille;
+        int64_t alive = boundary + held + idle, plain = boundary + held - copies;
         scratch->deltas[kernel] = alive;
         if (running == 1 || running == 2)
             continue;
-        plain += boundary + plain / 1000 * scratch->heap_waste_permille;
         scratch->uncopied_peak = plain > scratch->uncopied_peak ? plain : scratch->uncopied_peak;
         if (alive > out->peak_bytes) {
             out->peak_bytes = alive;
@@ -530,6 +547,7 @@ void price_memory(struct price_scratch *scratch, const struct spmd_local *local,
 {
     scratch->line = line;
     scratch->by_memory = order == COST_ORDER_MEMORY;
+    price_heap_begin(scratch, local);
     memset(scratch->deltas, 0, (scratch->kernel_count + 2) * sizeof *scratch->deltas);
     for (int part = 0; scratch->fold && part < 2; part++)
         memset(scratch->part_deltas[part], 0,
@@ -546,9 +564,7 @@ void price_memory(struct price_scratch *scratch, const struct spmd_local *local,
         }
         const struct spmd_step *step = step_at(scratch, local, i);
         place_results(scratch, local, step);
-        uint8_t part = part_of(scratch, local, step);
-        add_range(scratch, part, price_ordered_copy(scratch, local, step), (struct live_range){i, i + 1});
-        add_range(scratch, part, price_gathered_copy(scratch, local, step), (struct live_range){i, i + 1});
+        place_copies(scratch, local, step, (struct live_range){i, i + 1});
         share_in_kernel(scratch, local, i);
     }
     if (scratch->rules & (COST_FUSE_TURNED | COST_FUSE_BATCHED))
