@@ -42,7 +42,7 @@ struct price_heap {
     VEC(struct block) blocks;
     VEC(struct hole) holes; /* by place; none touches another one or the end */
     VEC(struct extra) extras;
-    int64_t end; /* of the last block in use */
+    int64_t end;             /* of the last block in use */
     uint32_t *begun, *ended; /* per time: a block, or NO_BLOCK */
     size_t begun_room, ended_room;
     uint32_t *heirs; /* per value: 1 + what is written where it lies; 0: nothing */
@@ -95,7 +95,9 @@ static void add_block(struct price_heap *heap, uint32_t value, int64_t bytes, st
 {
     if (live_range.from >= live_range.until || !bytes)
         return;
-    VEC_PUSH(&heap->blocks, ((struct block){.bytes = bytes, .until = live_range.until, .value = value,
+    VEC_PUSH(&heap->blocks, ((struct block){.bytes = bytes,
+                                            .until = live_range.until,
+                                            .value = value,
                                             .next_begun = heap->begun[live_range.from]}));
     heap->begun[live_range.from] = (uint32_t)heap->blocks.count - 1;
 }
@@ -125,7 +127,8 @@ static void find_blocks(struct price_scratch *scratch, const struct spmd_local *
                 add_block(heap, value, stored_bytes(scratch, local, value), scratch->ranges[value]);
     }
     for (uint32_t argument = 0; argument < local->argument_count; argument++) /* copies of them */
-        add_block(heap, argument, local->values[argument].bytes, scratch->ranges[argument]);
+        if (scratch->ranges[argument].until)
+            add_block(heap, argument, scratch->copied_bytes[argument], scratch->ranges[argument]);
 }
 
 /* ---------------------------------------------------------------- places */
@@ -182,8 +185,7 @@ static void give_back(struct price_heap *heap, const struct block *block)
         return;
     }
     VEC_PUSH(&heap->holes, gone);
-    memmove(heap->holes.at + i + 1, heap->holes.at + i,
-            (heap->holes.count - 1 - i) * sizeof *heap->holes.at);
+    memmove(heap->holes.at + i + 1, heap->holes.at + i, (heap->holes.count - 1 - i) * sizeof *heap->holes.at);
     heap->holes.at[i] = gone;
 }
 

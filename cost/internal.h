@@ -72,6 +72,7 @@ struct op_info {
     uint8_t short_row;  /* OP_REDUCE: of one array, along its last dimension, at most ROW_MOST elements */
     uint8_t centred;    /* elementwise: x less a short row's reduction of x, as in a softmax */
     uint8_t normal;     /* a row less its mean, over its deviation, or that in another element type */
+    uint8_t repeats;    /* broadcast: a new dimension between two of its operand's; 0: none */
     uint8_t batch_dims; /* dots: so many dimensions of the result are batched over */
     uint16_t work;      /* elementwise: eighths of a byte that an H100 moves meanwhile, of each element */
     struct price_turn turns[3]; /* dots: of both operands and of the result (order.c) */
@@ -238,6 +239,8 @@ struct price_scratch {
     bool by_memory;            /* that is the order of what frees most */
     int64_t *copy_deltas;      /* per time + 2: of copies that the order places */
     size_t copy_delta_room;
+    int64_t *copied_bytes; /* per argument that has a range: of its copy */
+    size_t copied_room;
     int64_t *growth;
     size_t growth_room; /* per kernel of the line, by memory alone: bytes that it makes less those it frees */
     struct price_heap *heap; /* owned; made by heap.c at first use */
@@ -262,10 +265,10 @@ struct price_scratch {
     struct sibling_group *groups;
     size_t group_room; /* per kernel */
     uint32_t *readers;
-    size_t reader_room;          /* per value: 1 + the leader of the group that read or made it last */
-    int64_t combine_bytes;       /* of the backend: results of one combined reduce_scatter */
-    bool best_fit;               /* of the backend */
-    bool least_order;            /* of the backend */
+    size_t reader_room;    /* per value: 1 + the leader of the group that read or made it last */
+    int64_t combine_bytes; /* of the backend: results of one combined reduce_scatter */
+    bool best_fit;         /* of the backend */
+    bool least_order;      /* of the backend */
     struct scatter *scatters;
     size_t scatter_room;
     uint32_t *combined_last, combined_count; /* place of the last member in the line */
@@ -408,6 +411,9 @@ void price_heap_destroy(struct price_heap *heap);
 /* memory.c: bytes of what a gather reads, where that is made for it alone; or 0 */
 int64_t price_gathered_copy(const struct price_scratch *scratch, const struct spmd_local *local,
                             const struct spmd_step *step);
+/* .. and when that is there, a place in the line */
+uint32_t price_gathered_at(const struct price_scratch *scratch, const struct spmd_local *local,
+                           const struct spmd_step *step);
 /* memory.c, by COST_FUSE_BATCHED, kernels in program order: bytes of arguments that are copied for it */
 int64_t price_turned_bytes(struct price_scratch *scratch, const struct spmd_local *local,
                            const struct kernel *kernel);

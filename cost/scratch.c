@@ -63,6 +63,7 @@ void price_scratch_destroy(struct price_scratch *scratch)
     price_unfolded_destroy(scratch->unfolded);
     graph_destroy(scratch->graph);
     free(scratch->growth);
+    free(scratch->copied_bytes);
     price_heap_destroy(scratch->heap);
     free(scratch->copy_deltas);
     free(scratch);

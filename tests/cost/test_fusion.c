@@ -264,7 +264,7 @@ static void turned_arguments_are_copied(void **state)
     for (int i = 0; i < 8; i++) {
         bool turned = (i & 3) == 3, waste = i & 4;
         struct cost_backend backend = *cost_backend(COST_XLA_TPU);
-        backend.heap_waste_permille = waste ? 50 : 0;
+        backend.best_fit = waste;
         struct toy toy;
         turned_toy(&toy, &backend, i & 1, i & 2);
         struct price price = toy_price(&toy);
