@@ -59,6 +59,8 @@ static const struct cost_backend backends[COST_COMPILERS] = {
                                 COST_FUSE_REPEATS,
                       .least_order = true,
                       .best_fit = true,
+                      .reduces_in_place = true,
+                      .scatters_in_host = true,
                       .asynchronous = true,
                       .blocking = 1 << SPMD_ALL_GATHER | 1 << SPMD_ALL_REDUCE | 1 << SPMD_REDUCE_SCATTER |
                                   1 << SPMD_ALL_TO_ALL,

@@ -132,6 +132,7 @@ struct value_work {
     uint8_t lent : 1;      /* the blocks it was ordered from lie in a result's memory */
     uint8_t wide : 1;      /* bf16 that is stored as f32 */
     uint8_t scattered : 1; /* a reduce_scatter is made of it */
+    uint8_t whole : 1;     /* a reduce_scatter's result that is stored as its operand's sum */
     uint8_t turned : 1;    /* its memory is in the order of a transposed gradient (memory.c) */
 };
 enum {
@@ -268,6 +269,8 @@ struct price_scratch {
     size_t reader_room;    /* per value: 1 + the leader of the group that read or made it last */
     int64_t combine_bytes; /* of the backend: results of one combined reduce_scatter */
     bool best_fit;         /* of the backend */
+    bool reduces_in_place; /* of the backend */
+    int64_t scatter_most; /* devices of a reduce_scatter that is one; more: an all_reduce */
     bool least_order;      /* of the backend */
     struct scatter *scatters;
     size_t scatter_room;
@@ -453,6 +456,8 @@ static inline const struct op_info *price_info_of(const struct price_scratch *sc
 static inline int64_t stored_bytes(const struct price_scratch *scratch, const struct spmd_local *local,
                                    uint32_t value)
 {
+    if (scratch->values[value].whole)
+        value = local->operands[local->steps[local->values[value].step].operands];
     return local->values[value].bytes << scratch->values[value].wide;
 }
 /* does operand o of a kernel have to be in memory? */

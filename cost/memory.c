@@ -256,6 +256,10 @@ static void share_in_kernel(struct price_scratch *scratch, const struct spmd_loc
         share_carried(scratch, local, k->step);
         return;
     }
+    if (scratch->reduces_in_place && (step->kind == SPMD_ALL_REDUCE || step->kind == SPMD_REDUCE_SCATTER)) {
+        (void)take_over(scratch, local, now, scratch->pool[k->roots].value, step->results);
+        return;
+    }
     if (step->kind != SPMD_OP || step->result_count != 1 || !step_info(scratch, step)->in_place ||
         price_is_of_rows(scratch, local, step->results))
         return;
