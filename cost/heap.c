@@ -102,7 +102,8 @@ static void add_block(struct price_heap *heap, uint32_t value, int64_t bytes, st
     heap->begun[live_range.from] = (uint32_t)heap->blocks.count - 1;
 }
 
-/* all blocks, in lists by when they begin; those of one time in the order of the program */
+/* all blocks, in lists by when they begin; those of one time: copies of arguments, what is no buffer, then
+ * buffers in the order of the program */
 static void find_blocks(struct price_scratch *scratch, const struct spmd_local *local)
 {
     struct price_heap *heap = scratch->heap;
@@ -115,16 +116,16 @@ static void find_blocks(struct price_scratch *scratch, const struct spmd_local *
     heap->blocks.count = heap->holes.count = 0;
     heap->end = 0;
     VEC_PUSH(&heap->blocks, ((struct block){.bytes = 0})); /* NO_BLOCK */
-    for (size_t i = heap->extras.count; i-- > 0;) {
-        const struct extra *extra = &heap->extras.at[i];
-        if (extra->blocks_of == NDA_NONE || !scratch->values[extra->blocks_of].lent)
-            add_block(heap, NDA_NONE, extra->bytes, extra->live_range);
-    }
     for (size_t kernel = scratch->kernel_count; kernel-- > 0;) {
         const struct spmd_step *step = step_at(scratch, local, (uint32_t)kernel);
         for (uint32_t value = step->results + step->result_count; value-- > step->results;)
             if (is_buffer(scratch, value))
                 add_block(heap, value, stored_bytes(scratch, local, value), scratch->ranges[value]);
+    }
+    for (size_t i = heap->extras.count; i-- > 0;) {
+        const struct extra *extra = &heap->extras.at[i];
+        if (extra->blocks_of == NDA_NONE || !scratch->values[extra->blocks_of].lent)
+            add_block(heap, NDA_NONE, extra->bytes, extra->live_range);
     }
     for (uint32_t argument = 0; argument < local->argument_count; argument++) /* copies of them */
         if (scratch->ranges[argument].until)

@@ -270,7 +270,7 @@ struct price_scratch {
     int64_t combine_bytes; /* of the backend: results of one combined reduce_scatter */
     bool best_fit;         /* of the backend */
     bool reduces_in_place; /* of the backend */
-    int64_t scatter_most; /* devices of a reduce_scatter that is one; more: an all_reduce */
+    int64_t scatter_most;  /* devices of a reduce_scatter that is one; more: an all_reduce */
     bool least_order;      /* of the backend */
     struct scatter *scatters;
     size_t scatter_room;
