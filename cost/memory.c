@@ -256,7 +256,8 @@ static void share_in_kernel(struct price_scratch *scratch, const struct spmd_loc
         share_carried(scratch, local, k->step);
         return;
     }
-    if (scratch->reduces_in_place && (step->kind == SPMD_ALL_REDUCE || step->kind == SPMD_REDUCE_SCATTER)) {
+    if (scratch->reduces_in_place && (step->kind == SPMD_ALL_REDUCE ||
+                                      (step->result_count == 1 && scratch->values[step->results].whole))) {
         (void)take_over(scratch, local, now, scratch->pool[k->roots].value, step->results);
         return;
     }
