@@ -40,6 +40,11 @@ SETS = {
                       "classes": 1024, "batch": 256}),
     "experts-s": ("experts", {"layers": 2, "width": 1024, "hidden": 2048, "heads": 8, "head": 128, "experts": 8, "vocabulary": 16384,
                               "batch": 32, "length": 512}),
+    # kept apart: compiled when the memory rules were done
+    "twin-s": ("seq2seq", {"layers": 2, "width": 1024, "hidden": 2816, "heads": 8, "head": 128, "vocabulary": 32768, "batch": 32,
+                           "length": 512, "source": 512}),
+    "query-s": ("grouped", {"layers": 2, "width": 1536, "hidden": 4096, "heads": 12, "groups": 4, "head": 128, "vocabulary": 24576,
+                            "batch": 16, "length": 1024}),
     "seq2seq": ("seq2seq", {"width": 1536, "hidden": 4096, "heads": 12, "head": 128, "vocabulary": 65536, "batch": 64, "length": 512,
                             "source": 1024}),
     "grouped": ("grouped", {"width": 3072, "hidden": 8192, "heads": 24, "groups": 8, "head": 128, "vocabulary": 49152, "batch": 16,

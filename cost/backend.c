@@ -55,9 +55,12 @@ static const struct cost_backend backends[COST_COMPILERS] = {
                                 "latency hiding scheduler"},
     [COST_XLA_TPU] = {.name = "xla_tpu",
                       .fusion = COST_FUSE_BYTES | COST_FUSE_SIBLINGS | COST_FUSE_GATHER | COST_FUSE_TURNED |
-                                COST_FUSE_PRODUCTS | COST_FUSE_PICKS | COST_FUSE_SCORES | COST_FUSE_JOINS,
+                                COST_FUSE_PRODUCTS | COST_FUSE_PICKS | COST_FUSE_SCORES | COST_FUSE_JOINS |
+                                COST_FUSE_REPEATS,
                       .least_order = true,
-                      .heap_waste_permille = 50,
+                      .best_fit = true,
+                      .reduces_in_place = true,
+                      .scatters_in_host = true,
                       .asynchronous = true,
                       .blocking = 1 << SPMD_ALL_GATHER | 1 << SPMD_ALL_REDUCE | 1 << SPMD_REDUCE_SCATTER |
                                   1 << SPMD_ALL_TO_ALL,

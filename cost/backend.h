@@ -32,7 +32,8 @@ enum cost_fusion_rule {
     COST_FUSE_JOINS = 8192,    /* a concatenation fuses as elementwise ops do */
     COST_FUSE_STRIDED = 16384, /* elements that are read far apart take a transaction of the memory each */
     COST_FUSE_WORK = 32768,    /* a kernel takes the longer of its bytes and its arithmetic */
-    COST_FUSE_NORMS = 65536    /* a normalised row is stored before a gathered gain, too */
+    COST_FUSE_NORMS = 65536,   /* a normalised row is stored before a gathered gain, too */
+    COST_FUSE_REPEATS = 131072 /* what a product reads and repeats inner rows of something is stored */
 };
 
 /* Bandwidth of one collective inside a host as a share of a device's link peak, and its fixed time, by the
@@ -62,11 +63,14 @@ struct cost_backend {
     struct cost_matmul_grid matmul_grid;
     /* collectives run beside computation, in program order on one stream; false: they block it */
     bool asynchronous;
-    uint16_t blocking;   /* bits of enum spmd_step_kind: collectives that block it all the same */
-    bool gradients_late; /* what no product needs (weights' gradients) runs behind what products wait for */
-    bool least_order;    /* it tries several orders of the program and keeps the one of the least peak */
-    int64_t heap_waste_permille; /* of temporaries: what lies idle between buffers, of what is alive */
-    int64_t prefetch_bytes;      /* at most so much of gathered weights waits for its first reader */
+    uint16_t blocking;     /* bits of enum spmd_step_kind: collectives that block it all the same */
+    bool gradients_late;   /* what no product needs (weights' gradients) runs behind what products wait for */
+    bool least_order;      /* it tries several orders of the program and keeps the one of the least peak */
+    bool best_fit;         /* temporaries are placed in the order of the program, what lies idle
+                                  * between them counts (heap.c); false: no more than what is alive */
+    bool reduces_in_place; /* an all_reduce of its own writes over its operand */
+    bool scatters_in_host; /* a wider reduce_scatter is an all_reduce; its readers read their slices */
+    int64_t prefetch_bytes; /* at most so much of gathered weights waits for its first reader */
     int64_t
         combine_bytes; /* gathers of weights, reductions of gradients: combined up to so many bytes; 0: not */
     /* Inside a host; none: latency and bandwidth of the device (closed forms). */

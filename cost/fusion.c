@@ -199,6 +199,14 @@ static void set_roots(struct price_scratch *scratch, uint32_t value, uint8_t sta
     scratch->values[value].root_count = (uint8_t)(scratch->pool_count - first);
 }
 
+static int64_t group_size(const struct spmd_local *local, const struct spmd_step *collective)
+{
+    int64_t size = 1;
+    for (uint32_t i = 0; i < collective->axis_count; i++)
+        size *= local->mesh->axes[collective->axes[i]].size;
+    return size;
+}
+
 static void make_kernel(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step,
                         uint32_t first)
 {
@@ -209,6 +217,8 @@ static void make_kernel(struct price_scratch *scratch, const struct spmd_local *
         scratch->values[entry->results + result].wide =
             scratch->wide_bf16 && price_widens(scratch, local, entry->results + result);
     }
+    if (entry->kind == SPMD_REDUCE_SCATTER)
+        scratch->values[entry->results].whole = group_size(local, entry) > scratch->scatter_most;
     if (scratch->rules & COST_FUSE_STRIDED && price_turns_wide(scratch, local, entry))
         scratch->values[entry->results].wide = 1;
 }
@@ -281,7 +291,7 @@ static inline void begin_value(struct value_work *work)
 {
     work->state = VALUE_BUFFER;
     work->mark = 0;
-    work->wide = work->scattered = work->turned = 0;
+    work->wide = work->scattered = work->turned = work->whole = 0;
 }
 
 static void fuse_mark(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step)

@@ -16,6 +16,7 @@
  *   schedule.c   another order of the kernels: depth first, or by memory
  *   memory.c     live ranges of the buffers in one order; where loop carries and donated arguments share one
  *   lend.c       temporaries in the memory of results that are not written yet
+ *   heap.c       places of the temporaries, and what lies idle between them
  *   blocks.c     copies that put gathered blocks in order
  *   unfold.c     of a fold: the kernels of all layers, for the makespan
  *
@@ -71,6 +72,7 @@ struct op_info {
     uint8_t short_row;  /* OP_REDUCE: of one array, along its last dimension, at most ROW_MOST elements */
     uint8_t centred;    /* elementwise: x less a short row's reduction of x, as in a softmax */
     uint8_t normal;     /* a row less its mean, over its deviation, or that in another element type */
+    uint8_t repeats;    /* broadcast: a new dimension between two of its operand's; 0: none */
     uint8_t batch_dims; /* dots: so many dimensions of the result are batched over */
     uint16_t work;      /* elementwise: eighths of a byte that an H100 moves meanwhile, of each element */
     struct price_turn turns[3]; /* dots: of both operands and of the result (order.c) */
@@ -130,6 +132,7 @@ struct value_work {
     uint8_t lent : 1;      /* the blocks it was ordered from lie in a result's memory */
     uint8_t wide : 1;      /* bf16 that is stored as f32 */
     uint8_t scattered : 1; /* a reduce_scatter is made of it */
+    uint8_t whole : 1;     /* a reduce_scatter's result that is stored as its operand's sum */
     uint8_t turned : 1;    /* its memory is in the order of a transposed gradient (memory.c) */
 };
 enum {
@@ -214,6 +217,7 @@ struct live_range {
 };
 
 struct price_graph;
+struct price_heap;
 struct price_scratch {
     struct price_program *program; /* owned, unless shared */
     bool program_shared;
@@ -236,8 +240,11 @@ struct price_scratch {
     bool by_memory;            /* that is the order of what frees most */
     int64_t *copy_deltas;      /* per time + 2: of copies that the order places */
     size_t copy_delta_room;
+    int64_t *copied_bytes; /* per argument that has a range: of its copy */
+    size_t copied_room;
     int64_t *growth;
     size_t growth_room; /* per kernel of the line, by memory alone: bytes that it makes less those it frees */
+    struct price_heap *heap; /* owned; made by heap.c at first use */
     uint32_t *at;
     size_t at_room; /* per step of a kernel: its place in the line */
     struct root *pool;
@@ -259,10 +266,12 @@ struct price_scratch {
     struct sibling_group *groups;
     size_t group_room; /* per kernel */
     uint32_t *readers;
-    size_t reader_room;          /* per value: 1 + the leader of the group that read or made it last */
-    int64_t combine_bytes;       /* of the backend: results of one combined reduce_scatter */
-    int64_t heap_waste_permille; /* of the backend */
-    bool least_order;            /* of the backend */
+    size_t reader_room;    /* per value: 1 + the leader of the group that read or made it last */
+    int64_t combine_bytes; /* of the backend: results of one combined reduce_scatter */
+    bool best_fit;         /* of the backend */
+    bool reduces_in_place; /* of the backend */
+    int64_t scatter_most;  /* devices of a reduce_scatter that is one; more: an all_reduce */
+    bool least_order;      /* of the backend */
     struct scatter *scatters;
     size_t scatter_room;
     uint32_t *combined_last, combined_count; /* place of the last member in the line */
@@ -391,9 +400,23 @@ void price_memory(struct price_scratch *scratch, const struct spmd_local *local,
 /* lend.c, after the ranges are known: what fits into results' memory before they are written takes none of
  * its own. boundary_bytes: of arguments and results, what a result's size is compared with. */
 void price_lend(struct price_scratch *scratch, const struct spmd_local *local, int64_t boundary_bytes);
+/* heap.c: where the backend's best_fit is false these do nothing. Buffers are placed during their ranges at
+ * the time of price_heap_extents, and what is added: memory that is no buffer, NDA_NONE, or a value's blocks,
+ * which take none if they are lent. */
+void price_heap_begin(struct price_scratch *scratch, const struct spmd_local *local);
+void price_heap_add(struct price_scratch *scratch, uint32_t blocks_of, int64_t bytes,
+                    struct live_range live_range);
+/* value is written where donor lies, when donor's range ends */
+void price_heap_inherit(struct price_scratch *scratch, uint32_t donor, uint32_t value);
+/* of each time of the line: up to which byte the heap is in use; borrowed until the next begin */
+const int64_t *price_heap_extents(struct price_scratch *scratch, const struct spmd_local *local);
+void price_heap_destroy(struct price_heap *heap);
 /* memory.c: bytes of what a gather reads, where that is made for it alone; or 0 */
 int64_t price_gathered_copy(const struct price_scratch *scratch, const struct spmd_local *local,
                             const struct spmd_step *step);
+/* .. and when that is there, a place in the line */
+uint32_t price_gathered_at(const struct price_scratch *scratch, const struct spmd_local *local,
+                           const struct spmd_step *step);
 /* memory.c, by COST_FUSE_BATCHED, kernels in program order: bytes of arguments that are copied for it */
 int64_t price_turned_bytes(struct price_scratch *scratch, const struct spmd_local *local,
                            const struct kernel *kernel);
@@ -433,6 +456,8 @@ static inline const struct op_info *price_info_of(const struct price_scratch *sc
 static inline int64_t stored_bytes(const struct price_scratch *scratch, const struct spmd_local *local,
                                    uint32_t value)
 {
+    if (scratch->values[value].whole)
+        value = local->operands[local->steps[local->values[value].step].operands];
     return local->values[value].bytes << scratch->values[value].wide;
 }
 /* does operand o of a kernel have to be in memory? */

@@ -230,6 +230,7 @@ static bool take_over(struct price_scratch *scratch, const struct spmd_local *lo
         stored_bytes(scratch, local, donor) < stored_bytes(scratch, local, value))
         return false;
     live_range->until = now;
+    price_heap_inherit(scratch, donor, value);
     add_range(scratch, part_of(scratch, local, &local->steps[local->values[donor].step]),
               -stored_bytes(scratch, local, donor), (struct live_range){now, now + 1});
     return true;
@@ -255,6 +256,11 @@ static void share_in_kernel(struct price_scratch *scratch, const struct spmd_loc
         share_carried(scratch, local, k->step);
         return;
     }
+    if (scratch->reduces_in_place && (step->kind == SPMD_ALL_REDUCE ||
+                                      (step->result_count == 1 && scratch->values[step->results].whole))) {
+        (void)take_over(scratch, local, now, scratch->pool[k->roots].value, step->results);
+        return;
+    }
     if (step->kind != SPMD_OP || step->result_count != 1 || !step_info(scratch, step)->in_place ||
         price_is_of_rows(scratch, local, step->results))
         return;
@@ -268,7 +274,8 @@ static void share_in_kernel(struct price_scratch *scratch, const struct spmd_loc
 }
 
 /* What is gathered from and computed inside every other reader is made once for the gather alone, where
- * products take their operands in: it runs on a core of its own (SparseCore), which reads memory. */
+ * products take their operands in: it runs on a core of its own (SparseCore), which reads memory. The kernel
+ * that makes the largest of what it is computed from writes it, too, and the gather begins at once. */
 int64_t price_gathered_copy(const struct price_scratch *scratch, const struct spmd_local *local,
                             const struct spmd_step *step)
 {
@@ -277,6 +284,22 @@ int64_t price_gathered_copy(const struct price_scratch *scratch, const struct sp
         return 0;
     uint32_t from = local->operands[step->operands];
     return scratch->values[from].state == VALUE_FUSED ? local->values[from].bytes : 0;
+}
+
+uint32_t price_gathered_at(const struct price_scratch *scratch, const struct spmd_local *local,
+                           const struct spmd_step *step)
+{
+    const struct value_work *from = &scratch->values[local->operands[step->operands]];
+    uint32_t at = scratch->at[local->values[step->results].step];
+    int64_t most = 0;
+    for (uint32_t r = from->roots; r < from->roots + from->root_count; r++) {
+        uint32_t made = local->values[scratch->pool[r].value].step;
+        if (made == SPMD_NONE || scratch->pool[r].bytes <= most)
+            continue;
+        most = scratch->pool[r].bytes;
+        at = scratch->at[made];
+    }
+    return at;
 }
 
 static void place_results(struct price_scratch *scratch, const struct spmd_local *local,
@@ -289,19 +312,39 @@ static void place_results(struct price_scratch *scratch, const struct spmd_local
     }
 }
 
+/* what a step needs beside its operands and results, while it runs */
+static void place_copies(struct price_scratch *scratch, const struct spmd_local *local,
+                         const struct spmd_step *step, struct live_range now)
+{
+    uint8_t part = part_of(scratch, local, step);
+    int64_t ordered = price_ordered_copy(scratch, local, step),
+            gathered = price_gathered_copy(scratch, local, step);
+    add_range(scratch, part, ordered, now);
+    price_heap_add(scratch, step->results, ordered, now);
+    if (gathered) {
+        uint32_t made = price_gathered_at(scratch, local, step);
+        now = (struct live_range){made, made + 1};
+        add_range(scratch, part, gathered, now);
+        price_heap_add(scratch, NDA_NONE, gathered, now);
+    }
+}
+
 /* kernels [first, first + count) of the line: the members of one combined collective */
 static void place_combined(struct price_scratch *scratch, const struct spmd_local *local, uint32_t first,
                            uint32_t count)
 {
     struct live_range packed = {first, first + count};
     uint32_t last = packed.until - 1;
+    int64_t bytes = 0;
     for (uint32_t k = first; k < first + count; k++) {
         const struct spmd_step *step = step_at(scratch, local, k);
+        bytes += local->values[local->operands[step->operands]].bytes;
         add_range(scratch, part_of(scratch, local, step),
                   local->values[local->operands[step->operands]].bytes, packed);
         if (scratch->values[step->results].last > last)
             last = scratch->values[step->results].last;
     }
+    price_heap_add(scratch, NDA_NONE, bytes, packed);
     for (uint32_t k = first; k < first + count; k++) {
         uint32_t result = step_at(scratch, local, k)->results;
         struct live_range live_range = range_of(scratch, local, result);
@@ -350,12 +393,13 @@ static void find_peak(struct price_scratch *scratch, const struct spmd_local *lo
     uint8_t running = 0;
     int64_t boundary = out->argument_bytes + out->output_bytes - out->alias_bytes, temporaries = 0;
     int64_t parts[2] = {0}, copies = 0;
+    const int64_t *extents = scratch->best_fit ? price_heap_extents(scratch, local) : NULL;
     out->peak_bytes = scratch->uncopied_peak = boundary;
     out->peak_step = 0;
     for (uint32_t kernel = 0; kernel < scratch->kernel_count; kernel++) {
         temporaries += scratch->deltas[kernel];
         copies += scratch->rules & COST_FUSE_TURNED ? scratch->copy_deltas[kernel] : 0;
-        int64_t held = temporaries;
+        int64_t held = temporaries, idle = extents ? extents[kernel] - temporaries : 0;
         if (scratch->fold) {
             uint8_t part = part_of(scratch, local, step_at(scratch, local, kernel));
             running = part ? part : running;
@@ -363,11 +407,10 @@ static void find_peak(struct price_scratch *scratch, const struct spmd_local *lo
             parts[1] += scratch->part_deltas[1][kernel];
             held += scratch->fold->copies * (parts[0] < parts[1] ? parts[0] : parts[1]);
         }
-        int64_t plain = held - copies, alive = boundary + held + held / 1000 * scratch->heap_waste_permille;
+        int64_t alive = boundary + held + idle, plain = boundary + held - copies;
         scratch->deltas[kernel] = alive;
         if (running == 1 || running == 2)
             continue;
-        plain += boundary + plain / 1000 * scratch->heap_waste_permille;
         scratch->uncopied_peak = plain > scratch->uncopied_peak ? plain : scratch->uncopied_peak;
         if (alive > out->peak_bytes) {
             out->peak_bytes = alive;
@@ -450,6 +493,54 @@ static uint32_t copied_at(const struct price_scratch *scratch, int64_t bytes, ui
     return at;
 }
 
+/* of an argument, beside itself */
+static void place_copy(struct price_scratch *scratch, uint8_t part, uint32_t argument, int64_t bytes,
+                       struct live_range live_range)
+{
+    if (scratch->rules & COST_FUSE_TURNED) {
+        scratch->copy_deltas[live_range.from] += bytes;
+        scratch->copy_deltas[live_range.until] -= bytes;
+    }
+    scratch->copied_bytes[argument] = bytes;
+    scratch->ranges[argument] = live_range;
+    add_range(scratch, part, bytes, live_range);
+}
+
+/* the result that takes the argument's buffer; NDA_NONE when there is none, or none as large */
+static uint32_t donated_to(const struct price_scratch *scratch, const struct spmd_local *local,
+                           uint32_t argument)
+{
+    const struct spmd_step *results = &local->steps[local->step_count - 1];
+    for (uint32_t operand = 0; results->kind == SPMD_RESULT && operand < results->operand_count; operand++) {
+        uint32_t value = local->operands[results->operands + operand];
+        if (scratch->program->alias_argument[operand] == argument &&
+            local->values[value].bytes == local->values[argument].bytes)
+            return value;
+    }
+    return NDA_NONE;
+}
+
+/* A table that is gathered from, and whose new value is gathered from all devices into its buffer: libtpu
+ * copies it first, and everything reads the copy. (zero2's embeddings; not those whose update is written in
+ * place.) */
+static void copy_table(struct price_scratch *scratch, const struct spmd_local *local, uint32_t now)
+{
+    const struct spmd_step *step = step_at(scratch, local, now);
+    if (step->kind != SPMD_OP || step_info(scratch, step)->class != OP_GATHER)
+        return;
+    uint32_t argument = buffer_of(scratch, local->operands[step->operands]);
+    if (argument >= local->argument_count || scratch->values[argument].turned ||
+        local->values[argument].bytes <= TURNED_LEAST)
+        return;
+    uint32_t result = donated_to(scratch, local, argument),
+             made = result == NDA_NONE ? SPMD_NONE : local->values[result].step;
+    if (made == SPMD_NONE || local->steps[made].kind != SPMD_ALL_GATHER)
+        return;
+    scratch->values[argument].turned = 1;
+    place_copy(scratch, 0, argument, local->values[argument].bytes,
+               (struct live_range){now, scratch->values[argument].last + 1});
+}
+
 /* bytes of the arguments that are copied into the other order for this kernel; notes what is in it now. With
  * ranges the copies take memory: `now` is the kernel's time, moments are copied from `idle` on. */
 static int64_t turn_arguments(struct price_scratch *scratch, const struct spmd_local *local,
@@ -469,19 +560,14 @@ static int64_t turn_arguments(struct price_scratch *scratch, const struct spmd_l
         if (argument >= local->argument_count || local->values[argument].bytes <= least ||
             scratch->values[argument].turned)
             continue;
+        int64_t read = roots[i].bytes; /* of a slice no more than that is copied */
         scratch->values[argument].turned = 1;
-        bytes += local->values[argument].bytes;
+        bytes += read;
         if (!ranges || (!placed && scratch->uses[argument].feeds_matmul))
             continue;
-        uint32_t now = *ranges, from = idle < now ? idle : now;
-        if (placed) {
-            from = copied_at(scratch, local->values[argument].bytes, now);
-            scratch->copy_deltas[from] += local->values[argument].bytes;
-            scratch->copy_deltas[now + 1] -= local->values[argument].bytes;
-        }
-        scratch->ranges[argument] = (struct live_range){from, now + 1};
-        add_range(scratch, part_of(scratch, local, step), local->values[argument].bytes,
-                  scratch->ranges[argument]);
+        uint32_t now = *ranges, from = placed ? copied_at(scratch, read, now) : idle < now ? idle : now;
+        place_copy(scratch, part_of(scratch, local, step), argument, read,
+                   (struct live_range){from, now + 1});
     }
     return bytes;
 }
@@ -521,6 +607,9 @@ static void turn_all(struct price_scratch *scratch, const struct spmd_local *loc
         GROW(scratch->copy_deltas, scratch->copy_delta_room, scratch->kernel_count + 2);
         memset(scratch->copy_deltas, 0, (scratch->kernel_count + 2) * sizeof *scratch->copy_deltas);
     }
+    GROW(scratch->copied_bytes, scratch->copied_room, local->argument_count);
+    for (uint32_t kernel = 0; scratch->rules & COST_FUSE_TURNED && kernel < scratch->kernel_count; kernel++)
+        copy_table(scratch, local, kernel);
     for (uint32_t kernel = 0; kernel < scratch->kernel_count; kernel++)
         turn_arguments(scratch, local, &scratch->line[kernel], &kernel, idle);
 }
@@ -530,6 +619,7 @@ void price_memory(struct price_scratch *scratch, const struct spmd_local *local,
 {
     scratch->line = line;
     scratch->by_memory = order == COST_ORDER_MEMORY;
+    price_heap_begin(scratch, local);
     memset(scratch->deltas, 0, (scratch->kernel_count + 2) * sizeof *scratch->deltas);
     for (int part = 0; scratch->fold && part < 2; part++)
         memset(scratch->part_deltas[part], 0,
@@ -546,9 +636,7 @@ void price_memory(struct price_scratch *scratch, const struct spmd_local *local,
         }
         const struct spmd_step *step = step_at(scratch, local, i);
         place_results(scratch, local, step);
-        uint8_t part = part_of(scratch, local, step);
-        add_range(scratch, part, price_ordered_copy(scratch, local, step), (struct live_range){i, i + 1});
-        add_range(scratch, part, price_gathered_copy(scratch, local, step), (struct live_range){i, i + 1});
+        place_copies(scratch, local, step, (struct live_range){i, i + 1});
         share_in_kernel(scratch, local, i);
     }
     if (scratch->rules & (COST_FUSE_TURNED | COST_FUSE_BATCHED))

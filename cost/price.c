@@ -597,7 +597,9 @@ static struct price_live *live_in(const struct price_scratch *scratch, const str
         if (value < local->argument_count) /* its range is a copy's, in another order */
             VEC_PUSH(&out, ((struct price_live){value, stored_bytes(scratch, local, value)}));
         if (there)
-            VEC_PUSH(&out, ((struct price_live){value, stored_bytes(scratch, local, value)}));
+            VEC_PUSH(&out, ((struct price_live){value, value < local->argument_count
+                                                           ? scratch->copied_bytes[value]
+                                                           : stored_bytes(scratch, local, value)}));
     }
     const struct spmd_step *entry = begun ? &local->steps[scratch->line[now].step] : NULL;
     if (entry && !(entry->combined && packed(local, scratch->line[now].step)) &&
@@ -605,9 +607,12 @@ static struct price_live *live_in(const struct price_scratch *scratch, const str
         /* beside what is put in order: the blocks as they came, or as they go */
         !scratch->values[entry->results].lent)
         VEC_PUSH(&out, ((struct price_live){entry->results, price_ordered_copy(scratch, local, entry)}));
-    if (entry && price_gathered_copy(scratch, local, entry) > 0)
-        VEC_PUSH(&out, ((struct price_live){local->operands[entry->operands],
-                                            price_gathered_copy(scratch, local, entry)}));
+    for (uint32_t kernel = 0; begun && kernel < scratch->kernel_count; kernel++) {
+        const struct spmd_step *gather = &local->steps[scratch->kernels[kernel].step];
+        int64_t copied = price_gathered_copy(scratch, local, gather);
+        if (copied && price_gathered_at(scratch, local, gather) == now)
+            VEC_PUSH(&out, ((struct price_live){local->operands[gather->operands], copied}));
+    }
     for (uint32_t i = 0; i < local->step_count;
          i++) /* operands packed for the combined collective of this step */
         if (local->steps[i].combined && local->steps[i].combined == local->steps[place].combined &&

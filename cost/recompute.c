@@ -340,6 +340,29 @@ static bool before_gathered_gain(const struct price_scratch *scratch, const stru
     return false;
 }
 
+/* libtpu does not repeat rows inside a product: keys that several heads share are stored once a head. What
+ * has one row to repeat is a product with fewer dimensions. */
+static bool repeats_for_product(const struct price_scratch *scratch, const struct spmd_local *local,
+                                const struct spmd_step *step, uint8_t dim)
+{
+    int64_t dims[IR_MAX_RANK];
+    const struct spmd_value *result = &local->values[step->results];
+    spmd_local_dims(local->nda, local->mesh, result->origin, &result->form, dims);
+    if (dims[dim] == 1 || dims[dim - 1] == 1)
+        return false;
+    uint32_t value = step->results;
+    for (int hop = 0; hop < ROW_HOPS && scratch->uses[value].uses; hop++) {
+        const struct spmd_step *user = &local->steps[scratch->uses[value].user];
+        uint8_t class = price_info_of(scratch, user)->class;
+        if (class == OP_MATMUL)
+            return true;
+        if ((class != OP_ALIAS && class != OP_TRANSPOSE && class != OP_CUT) || user->result_count != 1)
+            return false;
+        value = user->results;
+    }
+    return false;
+}
+
 bool price_rather_fused(const struct price_scratch *scratch, const struct spmd_local *local,
                         const struct spmd_step *step, const struct op_info *info)
 {
@@ -348,6 +371,9 @@ bool price_rather_fused(const struct price_scratch *scratch, const struct spmd_l
     const struct value_use *use = &scratch->uses[step->results];
     if (use->hard || use->kernel == 0 || (info->scores && scratch->rules & COST_FUSE_SCORES) ||
         (info->centred && scratch->rules & COST_FUSE_PADDED && pads_badly(scratch, local, step)))
+        return false;
+    if (info->repeats && scratch->rules & COST_FUSE_REPEATS &&
+        repeats_for_product(scratch, local, step, info->repeats))
         return false;
     if (use->kernel == KERNEL_SEVERAL && info->normal && scratch->rules & COST_FUSE_NORMS &&
         before_gathered_gain(scratch, local, step->results))

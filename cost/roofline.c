@@ -198,6 +198,20 @@ static bool comes_turned(const struct ir_program *program, uint32_t value)
     return false;
 }
 
+/* of a broadcast: the dimension that it adds between two of its operand's (keys that several heads share);
+ * 0: none */
+static uint8_t repeated_dim(const struct ir_program *program, uint32_t op)
+{
+    struct ir_dims dims;
+    if (program->ops[op].code != IR_BROADCAST_IN_DIM ||
+        ir_dims(program, op, "broadcast_dimensions", &dims) != 0)
+        return 0;
+    for (uint32_t i = 0; i + 1 < dims.count; i++)
+        if (dims.at[i + 1] == dims.at[i] + 2)
+            return (uint8_t)(dims.at[i] + 1);
+    return 0;
+}
+
 /* An exponential of masked scores (select --> subtract the row's maximum --> exponential, float32), in the
  * order in which their product makes them: product, mask, maximum, exponential and sum can be one kernel. */
 static bool is_of_scores(const struct ir_program *program, uint32_t op)
@@ -335,6 +349,7 @@ static struct op_info describe_op(const struct ir_program *program, uint32_t op)
     info.short_row = info.class == OP_REDUCE && reduces_short_row(program, op);
     info.scores = is_of_scores(program, op);
     info.joins = family == IR_FAMILY_CONCATENATE;
+    info.repeats = repeated_dim(program, op);
     info.picks = info.class == OP_UPDATE && scatters_elements(program, op);
     info.centred = is_centred(program, op);
     info.normal = is_normal(program, op);

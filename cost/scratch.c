@@ -63,6 +63,8 @@ void price_scratch_destroy(struct price_scratch *scratch)
     price_unfolded_destroy(scratch->unfolded);
     graph_destroy(scratch->graph);
     free(scratch->growth);
+    free(scratch->copied_bytes);
+    price_heap_destroy(scratch->heap);
     free(scratch->copy_deltas);
     free(scratch);
 }
@@ -76,7 +78,9 @@ static void take_rules(struct price_scratch *scratch, const struct cost_machine 
     const struct cost_device *device = &machine->device;
     scratch->rules = machine->backend->fusion;
     scratch->combine_bytes = machine->backend->combine_bytes;
-    scratch->heap_waste_permille = machine->backend->heap_waste_permille;
+    scratch->best_fit = machine->backend->best_fit;
+    scratch->reduces_in_place = machine->backend->reduces_in_place;
+    scratch->scatter_most = machine->backend->scatters_in_host ? device->devices_per_host : INT64_MAX;
     scratch->least_order = machine->backend->least_order;
     scratch->effort_scale =
         h100_flops_per_byte * device->memory_bytes_per_s / device->rate_flops[COST_RATE_F32];
