@@ -65,6 +65,9 @@ const char *price_order_name(uint8_t order);
  * collective's. */
 int64_t price_step(const struct spmd_local *local, const struct cost_machine *machine, uint32_t step,
                    const char **algorithm);
+/* the name of the algorithm alone; "none" of what is no collective */
+const char *price_algorithm(const struct spmd_local *local, const struct cost_machine *machine,
+                            uint32_t step);
 /* Times of all steps at once (owned, step_count entries): members of a combined collective add up to the
  * tuple's time. */
 int64_t *price_step_times(const struct spmd_local *local, const struct cost_machine *machine);

@@ -195,7 +195,7 @@ static struct report_collective measure_collective(const struct maker *maker, ui
         row.time_ps += maker->step_times[k] * step->trips;
         row.exposed_ps += maker->exposed[k];
     }
-    price_step(&maker->local, evaluator_machine(maker->report->evaluator), i, &row.algorithm);
+    row.algorithm = price_algorithm(&maker->local, evaluator_machine(maker->report->evaluator), i);
     row.decision = step_cause(maker, step, maker->cell_decision);
     row.choice = row.decision >= 0 || !maker->cell_choice ? -1 : step_cause(maker, step, maker->cell_choice);
     report_location(maker->n->program, step->op, row.location, sizeof row.location);
