@@ -345,6 +345,7 @@ int cmd_plan(int argc, char **argv)
     if (code == ERROR_OK)
         code = api_request_parse(json, strlen(json), NULL, true, &request, &e);
     if (code == ERROR_OK) {
+        request->planning.threads = (uint32_t)command.threads;
         request->planning.stage = begin_stage;
         request->planning.stage_user = &command;
         begin_stage("reading", &command);

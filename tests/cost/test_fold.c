@@ -128,7 +128,7 @@ static void searches_publish_whole_prices(void **state)
     struct search_state one, two;
     struct planner_fold fold;
     open_sample(&samples[2], &subject);
-    ASSERT_OK(planner_fold_choose(subject.evaluator, &fold, &e), &e);
+    ASSERT_OK(planner_fold_choose(subject.evaluator, 1, NULL, &fold, &e), &e);
     assert_int_equal(fold.kept, 4);
     assert_true(fold.worst <= 0.005 && fold.checked > 0);
     struct search_options options = {.seed = 3, .rollouts = 600};
@@ -169,7 +169,7 @@ static void what_does_not_repeat_stays_whole(void **state)
         struct planner_fold fold;
         struct error e;
         open_sample(&sample, &subject);
-        ASSERT_OK(planner_fold_choose(subject.evaluator, &fold, &e), &e);
+        ASSERT_OK(planner_fold_choose(subject.evaluator, 1, NULL, &fold, &e), &e);
         assert_int_equal(fold.kept, 0);
         assert_int_equal(evaluator_fold_layers(subject.evaluator), 0);
         subject_close(&subject);
@@ -185,7 +185,7 @@ static void late_gradients_fold(void **state)
     struct error e;
     open_sample(&samples[3], &subject);
     assert_true(evaluator_machine(subject.evaluator)->backend->gradients_late);
-    ASSERT_OK(planner_fold_choose(subject.evaluator, &fold, &e), &e);
+    ASSERT_OK(planner_fold_choose(subject.evaluator, 1, NULL, &fold, &e), &e);
     assert_int_equal(fold.kept, 4);
     assert_int_equal(fold.beyond, 0);
     assert_true(fold.worst <= 0.0005);
