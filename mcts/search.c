@@ -131,17 +131,41 @@ static enum error_code price_baseline(struct search *search, void *session,
     return price_list(search, session, plan, e);
 }
 
-/* its exact price, and its row of the table */
+/* Experts are priced exactly where they may be the best, by their prices on the fold: those that are further
+ * behind than a fold errs by far, which is by half a percent at most. */
+enum { NEAR_BEST = 50, NEAR_STEPS = 4 }; /* 1/50 of C; steps of 1 % over the limit */
+
+static bool deserves_whole(const struct search *search, uint32_t index)
+{
+    const struct cost *cost = &search->baselines[index].cost, *best = &search->best_baseline;
+    return cost->c <= best->c + best->c / NEAR_BEST && cost->over_steps <= best->over_steps + NEAR_STEPS;
+}
+
+static void note_best(struct search *search)
+{
+    for (uint32_t i = 0; i < search->domain->baseline_count; i++) {
+        const struct cost *cost = &search->baselines[i].cost;
+        bool better = cost->over_steps != search->best_baseline.over_steps
+                          ? cost->over_steps < search->best_baseline.over_steps
+                          : cost->c < search->best_baseline.c;
+        if (i == 0 || better)
+            search->best_baseline = *cost;
+    }
+}
+
+/* its exact price, if it may be the best, and its row of the table */
 static enum error_code publish_baseline(struct search *search, void *session, uint32_t index, struct error *e)
 {
     const struct search_domain *domain = search->domain;
     struct search_plan *out = &search->baseline_plans[index];
     struct core_plan *whole = &search->wholes[index];
     *whole = search->baselines[index];
-    enum error_code code = domain->price_whole
+    bool estimated = domain->price_whole && !deserves_whole(search, index);
+    enum error_code code = domain->price_whole && !estimated
                                ? domain->price_whole(session, &whole->list, &whole->price, &whole->cost, e)
                                : ERROR_OK;
     core_plan_publish(search, whole, out);
+    out->estimated = estimated;
     snprintf(out->found_by, sizeof out->found_by, "%s", domain->baselines[index].name);
     return code;
 }
@@ -161,7 +185,7 @@ struct round {
     const struct search_domain_baseline *list;
     struct core_plan *plans; /* of list */
     uint32_t count;
-    bool publish; /* they are the search's baselines */
+    bool publish; /* they are the search's baselines and have their prices on the fold */
     enum error_code codes[SEARCH_THREADS];
     struct error errors[SEARCH_THREADS];
 };
@@ -173,9 +197,9 @@ static void price_share(void *user, uint32_t number)
     enum error_code code = ERROR_OK;
     struct error *e = &round->errors[number];
     for (uint32_t i = number; i < round->count && !code; i += round->pricers->count) {
-        code = price_baseline(round->search, session, &round->list[i], i, &round->plans[i], e);
-        if (!code && round->publish)
-            code = publish_baseline(round->search, session, i, e);
+        code = round->publish
+                   ? publish_baseline(round->search, session, i, e)
+                   : price_baseline(round->search, session, &round->list[i], i, &round->plans[i], e);
     }
     round->codes[number] = code;
 }
@@ -352,8 +376,11 @@ static enum error_code price_baselines(struct search *search, struct error *e)
                           .pricers = &pricers,
                           .list = search->domain->baselines,
                           .plans = search->baselines,
-                          .count = search->domain->baseline_count,
-                          .publish = true};
+                          .count = search->domain->baseline_count};
+    if (!code)
+        code = run_round(&round, e);
+    note_best(search);
+    round.publish = true;
     if (!code)
         code = run_round(&round, e);
     if (!code)
@@ -489,7 +516,8 @@ void search_begin(const struct search *search, struct search_blob *snapshot)
     core_snapshot_reset(search, &p);
     p.best = search->root_whole;
     for (uint32_t i = 0; i < search->domain->baseline_count && !search->options.no_baselines; i++)
-        if (cost_compare(search->wholes[i].cost, search->wholes[i].hash, p.best.cost, p.best.hash) < 0)
+        if (!search->baseline_plans[i].estimated &&
+            cost_compare(search->wholes[i].cost, search->wholes[i].hash, p.best.cost, p.best.hash) < 0)
             p.best = search->wholes[i];
     p.curve_count = 1;
     p.curve[0] = (struct core_curve){0, p.best.cost, p.best.price.step_ps};

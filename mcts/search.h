@@ -54,6 +54,7 @@ struct search_plan { /* ordered decisions that replay to `hash` */
     /* of other planners' plans: applied after the decisions; borrowed */
     const struct plan_factor *factors;
     uint32_t factor_count;
+    bool estimated; /* an expert's, far from the best: cost and price are of the folded program */
 };
 /* pins + decisions + factors -> the plan, which must be initialised; false when it does not reach its hash */
 bool search_plan_replay(const struct plan_context *context, const struct search_plan *from, struct plan *out);

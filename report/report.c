@@ -330,6 +330,7 @@ static void make_baselines(struct report *report, const struct search *search)
         snprintf(report->baselines[i].name, sizeof report->baselines[i].name, "%s", plan->found_by);
         report->baselines[i].price = plan->price;
         report->baselines[i].cost = plan->cost;
+        report->baselines[i].estimated = plan->estimated;
     }
 }
 
@@ -449,6 +450,7 @@ void report_add_baseline(struct report *report, const char *name, const struct p
     snprintf(more[report->baseline_count].name, sizeof more->name, "%s", name);
     more[report->baseline_count].price = *price;
     more[report->baseline_count].cost = cost;
+    more[report->baseline_count].estimated = false;
     report->baselines = more;
     report->baseline_count++;
 }

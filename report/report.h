@@ -66,6 +66,7 @@ struct report_baseline {
     char name[160];
     struct price price;
     struct cost cost;
+    bool estimated; /* far from the best: priced on the folded program alone */
 };
 struct report_argument {
     uint32_t index;
