@@ -165,6 +165,120 @@ static void searches_publish_whole_prices(void **state)
     subject_close(&subject);
 }
 
+/* a decision has the effect, the hash and the price on a thin plan that it has on the plan with all cells */
+static void thin_plans_are_the_same_plans(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct subject subject;
+        struct plan thin, whole;
+        struct error e;
+        struct rng rng = {23 + i};
+        open_sample(&samples[i], &subject);
+        assert_true(evaluator_fold(subject.evaluator, 4));
+        const struct plan_context *context = evaluator_thin_context(subject.evaluator);
+        assert_non_null(context);
+        struct evaluator_session *session = evaluator_session_create(subject.evaluator),
+                                 *other = evaluator_session_create(subject.evaluator);
+        uint32_t count;
+        const struct plan_decision *decisions = plan_context_decisions(subject.context, &count);
+        plan_init(&thin, subject.nda, &subject.mesh);
+        plan_init(&whole, subject.nda, &subject.mesh);
+        for (uint32_t k = 0; k < 20; k++) {
+            struct price one, two;
+            bool priced;
+            plan_copy(&thin, plan_context_start(context));
+            plan_copy(&whole, plan_context_start(subject.context));
+            for (uint64_t n = 1 + rng_below(&rng, 8); n-- > 0;) {
+                struct plan_decision decision = decisions[rng_below(&rng, count)];
+                assert_int_equal(plan_apply(context, &thin, decision) > 0,
+                                 plan_apply(subject.context, &whole, decision) > 0);
+                assert_int_equal(hash128_compare(thin.hash, whole.hash), 0);
+            }
+            ASSERT_OK(evaluator_price_thin(session, &thin, &priced, &one, NULL, &e), &e);
+            assert_true(priced);
+            ASSERT_OK(evaluator_price_folded(other, &whole, &two, NULL, &e), &e);
+            assert_memory_equal(&one, &two, sizeof one);
+        }
+        assert_memory_not_equal(thin.cells, whole.cells,
+                                (size_t)whole.space_count * whole.axis_count * sizeof *whole.cells);
+        plan_release(&thin);
+        plan_release(&whole);
+        evaluator_session_destroy(session);
+        evaluator_session_destroy(other);
+        subject_close(&subject);
+    }
+}
+
+/* one layer's weight is pinned: its ops are not those of the others, and no plan is thin */
+static void a_layer_of_its_own_makes_no_plan_thin(void **state)
+{
+    (void)state;
+    struct subject subject;
+    struct plan_context *context;
+    struct evaluator *evaluator;
+    struct error e;
+    open_sample(&samples[2], &subject);
+    struct fold *fold = fold_create(subject.nda, 4);
+    assert_non_null(fold);
+    struct plan_pin *pins = mem_zalloc(subject.nda->slot_count, sizeof *pins);
+    uint32_t pin_count = 0; /* the result of an op that is gone, in one piece */
+    for (uint32_t i = 0; i < fold->space_count && !pin_count; i++) {
+        const struct nda_space *space = &subject.nda->spaces[fold->spaces[i].gone];
+        int32_t layer = space->kind == NDA_SPACE_OP ? fold->places.layer[space->op] : FOLD_NO_LAYER;
+        const struct nda_slot *slot = &subject.nda->slots[space->slots + space->slot_count - 1];
+        const struct ir_type *type = ir_value_type(subject.nda->program, slot->value);
+        if (layer >= fold->places.from && layer < fold->places.until && slot->is_result && type->rank > 1)
+            pins[pin_count++] = (struct plan_pin){.value = slot->value, .rank = type->rank};
+    }
+    assert_int_equal(pin_count, 1);
+    ASSERT_OK(plan_context_create(subject.nda, &subject.mesh, pins, pin_count, &context, &e), &e);
+    ASSERT_OK(evaluator_create(context, evaluator_machine(subject.evaluator),
+                               evaluator_options(subject.evaluator), &evaluator, &e),
+              &e);
+    assert_true(evaluator_fold(evaluator, 4));
+    assert_null(evaluator_thin_context(evaluator));
+    evaluator_destroy(evaluator);
+    plan_context_destroy(context);
+    free(pins);
+    fold_destroy(fold);
+    subject_close(&subject);
+}
+
+/* two threads find in the fold's check, and price of the experts, what one does */
+static void threads_change_no_expert(void **state)
+{
+    (void)state;
+    struct search *searches[2];
+    struct subject subjects[2];
+    struct error e;
+    for (uint32_t i = 0; i < 2; i++) {
+        struct evaluator_session *sessions[SEARCH_THREADS] = {NULL};
+        struct planner_fold fold;
+        open_sample(&samples[2], &subjects[i]);
+        ASSERT_OK(planner_fold_choose(subjects[i].evaluator, i + 1, sessions, &fold, &e), &e);
+        assert_int_equal(fold.kept, 4);
+        assert_int_equal(fold.random, 16);
+        struct search_options options = {.threads = (uint8_t)(i + 1), .sessions = sessions};
+        ASSERT_OK(search_create(subjects[i].evaluator, &options, &searches[i], &e), &e);
+        for (uint32_t k = 0; k < SEARCH_THREADS; k++)
+            evaluator_session_destroy(sessions[k]);
+    }
+    assert_int_equal(search_baseline_count(searches[0]), search_baseline_count(searches[1]));
+    for (uint32_t i = 0; i < search_baseline_count(searches[0]); i++) {
+        const struct search_plan *one = search_baseline(searches[0], i),
+                                 *two = search_baseline(searches[1], i);
+        assert_string_equal(one->found_by, two->found_by);
+        assert_int_equal(hash128_compare(one->hash, two->hash), 0);
+        assert_memory_equal(&one->price, &two->price, sizeof one->price);
+        assert_int_equal(one->estimated, two->estimated);
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        search_destroy(searches[i]);
+        subject_close(&subjects[i]);
+    }
+}
+
 /* a loop over layers, and what does not repeat: whole */
 static void what_does_not_repeat_stays_whole(void **state)
 {
@@ -202,9 +316,13 @@ static void late_gradients_fold(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(prices_are_near), cmocka_unit_test(unlike_layers_are_priced_whole),
-        cmocka_unit_test(searches_publish_whole_prices), cmocka_unit_test(what_does_not_repeat_stays_whole),
-        cmocka_unit_test(late_gradients_fold)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(prices_are_near),
+                                       cmocka_unit_test(unlike_layers_are_priced_whole),
+                                       cmocka_unit_test(searches_publish_whole_prices),
+                                       cmocka_unit_test(what_does_not_repeat_stays_whole),
+                                       cmocka_unit_test(late_gradients_fold),
+                                       cmocka_unit_test(thin_plans_are_the_same_plans),
+                                       cmocka_unit_test(a_layer_of_its_own_makes_no_plan_thin),
+                                       cmocka_unit_test(threads_change_no_expert)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
