@@ -7,6 +7,7 @@
 #include "cli/output.h"
 #include "report/report.h"
 
+#include <malloc.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,6 +93,7 @@ static void begin_stage(const char *name, void *user)
         command->now->cpu_s += cpu_s - command->now_cpu_s;
     }
     command->now = name ? find_stage(command, name) : NULL;
+    malloc_trim(0); /* what one stage's threads have freed the next takes from elsewhere */
     command->now_wall_s = wall_s;
     command->now_cpu_s = cpu_s;
 }
