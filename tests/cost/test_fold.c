@@ -165,6 +165,34 @@ static void searches_publish_whole_prices(void **state)
     subject_close(&subject);
 }
 
+/* where the order of the fold's ends holds much more than the program's, the peak is the whole program's */
+static void memory_that_the_fold_cannot_tell_is_priced_whole(void **state)
+{
+    (void)state;
+    struct subject subject;
+    struct plan plan;
+    struct error e;
+    struct rng rng = {7};
+    uint32_t count;
+    open_sample(&samples[3], &subject);
+    assert_true(evaluator_fold(subject.evaluator, 4));
+    struct evaluator_session *session = evaluator_session_create(subject.evaluator);
+    const struct plan_decision *decisions = plan_context_decisions(subject.context, &count);
+    plan_init(&plan, subject.nda, &subject.mesh);
+    for (uint32_t k = 0; k < 200; k++) {
+        struct price whole, folded;
+        plan_copy(&plan, plan_context_start(subject.context));
+        for (uint64_t n = 1 + rng_below(&rng, 8); n-- > 0;)
+            plan_apply(subject.context, &plan, decisions[rng_below(&rng, count)]);
+        ASSERT_OK(evaluator_price(session, &plan, &whole, NULL, &e), &e);
+        ASSERT_OK(evaluator_price_folded(session, &plan, &folded, NULL, &e), &e);
+        assert_true(apart(folded.peak_bytes, whole.peak_bytes) <= 0.005);
+    }
+    plan_release(&plan);
+    evaluator_session_destroy(session);
+    subject_close(&subject);
+}
+
 /* a decision has the effect, the hash and the price on a thin plan that it has on the plan with all cells */
 static void thin_plans_are_the_same_plans(void **state)
 {
@@ -174,6 +202,7 @@ static void thin_plans_are_the_same_plans(void **state)
         struct plan thin, whole;
         struct error e;
         struct rng rng = {23 + i};
+        uint32_t count_priced = 0;
         open_sample(&samples[i], &subject);
         assert_true(evaluator_fold(subject.evaluator, 4));
         const struct plan_context *context = evaluator_thin_context(subject.evaluator);
@@ -196,10 +225,12 @@ static void thin_plans_are_the_same_plans(void **state)
                 assert_int_equal(hash128_compare(thin.hash, whole.hash), 0);
             }
             ASSERT_OK(evaluator_price_thin(session, &thin, &priced, &one, NULL, &e), &e);
-            assert_true(priced);
             ASSERT_OK(evaluator_price_folded(other, &whole, &two, NULL, &e), &e);
-            assert_memory_equal(&one, &two, sizeof one);
+            if (priced)
+                assert_memory_equal(&one, &two, sizeof one);
+            count_priced += priced;
         }
+        assert_true(count_priced >= 15);
         assert_memory_not_equal(thin.cells, whole.cells,
                                 (size_t)whole.space_count * whole.axis_count * sizeof *whole.cells);
         plan_release(&thin);
@@ -322,6 +353,7 @@ int main(void)
                                        cmocka_unit_test(what_does_not_repeat_stays_whole),
                                        cmocka_unit_test(late_gradients_fold),
                                        cmocka_unit_test(thin_plans_are_the_same_plans),
+                                       cmocka_unit_test(memory_that_the_fold_cannot_tell_is_priced_whole),
                                        cmocka_unit_test(a_layer_of_its_own_makes_no_plan_thin),
                                        cmocka_unit_test(threads_change_no_expert)};
     return cmocka_run_group_tests(tests, NULL, NULL);
