@@ -189,9 +189,9 @@ enum error_code evaluator_price(struct evaluator_session *evaluator_session, con
     return ERROR_OK;
 }
 
-/* Where what the depth-first order holds is that much above what the program's does, the layers at the cut hold
- * what the fold's own ends made them hold, and no other layer need do the same: up to 30 % too much was seen,
- * and 3 of 188 plans of t2b on GPUs are beyond this, all of them wrong (bench/fold.c). */
+/* Where what the depth-first order holds is that much above what the program's does, the layers at the cut
+ * hold what the fold's own ends made them hold, and no other layer need do the same: up to 30 % too much was
+ * seen, and 3 of 188 plans of t2b on GPUs are beyond this, all of them wrong (bench/fold.c). */
 static const double BELIEVED = 1.1;
 
 static bool is_believed(const struct price *price)

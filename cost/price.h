@@ -138,8 +138,8 @@ enum error_code evaluator_price_folded(struct evaluator_session *session, const 
 /* What makes thin plans (analysis/thin.h): decisions are applied in less time, hashes are the same. NULL: the
  * program is not folded, or its layers are not alike. Borrowed. */
 const struct plan_context *evaluator_thin_context(const struct evaluator *evaluator);
-/* evaluator_price_folded of a thin plan. *priced: false where the fold does not hold for it or cannot tell; the
- * caller then makes the whole plan and asks evaluator_price. */
+/* evaluator_price_folded of a thin plan. *priced: false where the fold does not hold for it or cannot tell:
+ * the caller then makes the whole plan and asks evaluator_price. */
 enum error_code evaluator_price_thin(struct evaluator_session *session, const struct plan *thin, bool *priced,
                                      struct price *out, struct cost *cost, struct error *e) BASE_CHECKED;
 

@@ -1,9 +1,9 @@
 /* The search's domain over an evaluator: lists are replayed into plans, plans are walked and priced.
  *
  * A session keeps the plans of every prefix of the last list, because the next list mostly shares one:
- * appending a decision costs one plan_apply. Where the program folds these plans are thin (analysis/thin.h), and
- * a plan with all cells is made only where it is priced as a whole. Dropping decisions without effect is done here, one by one, as
- * plan_replay does. The domain is immutable and shared; sessions belong to one thread. */
+ * appending a decision costs one plan_apply. Where the program folds these plans are thin (analysis/thin.h),
+ * and a plan with all cells is made only where it is priced as a whole. Decisions without effect are dropped,
+ * one by one, as plan_replay does. The domain is immutable and shared; sessions belong to one thread. */
 #include "mcts/domain.h"
 #include "mcts/spread.h"
 

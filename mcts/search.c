@@ -178,7 +178,8 @@ struct pricers {
     void *sessions[SEARCH_THREADS];
 };
 
-/* plans that are priced at once: plan i by thread i modulo the threads, so that it meets what is known there */
+/* plans that are priced at once: plan i by thread i modulo the threads, so that it meets what is known
+ * there */
 struct round {
     struct search *search;
     const struct pricers *pricers;

@@ -23,7 +23,7 @@ struct search_options {
     /* ablation: do not start from or seed with baselines (they are still priced) */
     uint8_t no_baselines;
     uint8_t method; /* enum search_method, for bench/search */
-    /* Experts are priced by that many threads, at most SEARCH_THREADS; 0: by one. Results do not depend on it.
+    /* Experts are priced by that many threads, at most SEARCH_THREADS; 0: by one. No result depends on it.
      * sessions: of the evaluator, one a thread, borrowed by search_create, which asks them for what they may
      * have priced already; NULL: it makes its own. */
     uint8_t threads;

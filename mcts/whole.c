@@ -2,9 +2,8 @@
  *
  * Where the domain's prices are estimates (of a folded program, cost/price.h), the tree, the rewards and the
  * elites are of estimates alone, so that all of them err alike. What leaves the search is exact: the experts
- * that may be the best (search.c), the best plan of every snapshot and its curve. When the search is done all elites are priced
- * exactly,
- * and the best of them wins. Where prices are exact nothing here prices anything. */
+ * that may be the best (search.c), the best plan of every snapshot and its curve. When the search is done all
+ * elites are priced exactly, and the best of them wins. Where prices are exact nothing is priced here. */
 #include "mcts/core.h"
 
 static bool is_better(const struct core_plan *plan, const struct core_plan *than)

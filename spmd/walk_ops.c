@@ -144,7 +144,7 @@ void walk_reduce_result(struct walk *walk, uint32_t value)
                 walk_form_drop(&wanted, walk->axes, axis);
     }
     const struct nda_atom *atoms = nda_atoms(walk->nda, origin);
-    for (uint32_t axis = 0; axis < walk->axes; axis++)
+    for (uint32_t axis = 0; axis < MESH_MAX_AXES; axis++)
         if (partial >> axis & 1)
             target.at[axis] = SPMD_REPLICATED;
     uint32_t placed = placed_axes(walk, &now, partial, &wanted);
