@@ -53,6 +53,10 @@ static uint32_t apply(const struct plan_context *context, struct plan *plan, str
         cells[decision.axis] = (struct plan_cell){k->factor, (uint8_t)position};
         plan->hash =
             hash128_xor(plan->hash, plan_cell_word(context, k->factor_index, decision.axis, position));
+        if (context->alike)
+            plan->hash = hash128_xor(
+                plan->hash,
+                context->alike[((size_t)(k - context->candidates) * axes + decision.axis) * axes + position]);
         changed++;
         if (k->partner != NDA_NONE) {
             set_cell(context, plan, k->partner, k->partner_factor, decision.axis, position);

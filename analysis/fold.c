@@ -354,6 +354,11 @@ bool fold_holds(const struct fold *fold, const struct plan *plan)
         if (memcmp(plan_space(plan, fold->spaces[i].gone), plan_space(plan, fold->spaces[i].kept), cells) !=
             0)
             return false;
+    return fold_arguments_hold(fold, plan);
+}
+
+bool fold_arguments_hold(const struct fold *fold, const struct plan *plan)
+{
     for (uint32_t i = 0; i < fold->argument_count; i++)
         if (plan->regather[fold->arguments[i].gone] != plan->regather[fold->arguments[i].kept])
             return false;

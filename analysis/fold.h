@@ -78,5 +78,7 @@ struct fold *fold_create(const struct nda *n, uint32_t kept);
 void fold_destroy(struct fold *fold); /* NULL is fine */
 /* does the fold stand for the whole under this plan? */
 bool fold_holds(const struct fold *fold, const struct plan *plan);
+/* part of it: are the arguments gathered again that are so in the layer that stands for them? */
+bool fold_arguments_hold(const struct fold *fold, const struct plan *plan);
 
 #endif

@@ -28,6 +28,7 @@ static json_t *encode_baselines(const struct report *report)
         json_t *json =
             encode_price(&report->baselines[i].price, report->baselines[i].cost, report->memory_limit_bytes);
         json_object_set_new(json, "name", json_string(report->baselines[i].name));
+        json_object_set_new(json, "estimated", json_boolean(report->baselines[i].estimated));
         json_array_append_new(list, json);
     }
     return list;

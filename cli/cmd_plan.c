@@ -7,6 +7,7 @@
 #include "cli/output.h"
 #include "report/report.h"
 
+#include <malloc.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,6 +93,7 @@ static void begin_stage(const char *name, void *user)
         command->now->cpu_s += cpu_s - command->now_cpu_s;
     }
     command->now = name ? find_stage(command, name) : NULL;
+    malloc_trim(0); /* what one stage's threads have freed the next takes from elsewhere */
     command->now_wall_s = wall_s;
     command->now_cpu_s = cpu_s;
 }
@@ -345,6 +347,7 @@ int cmd_plan(int argc, char **argv)
     if (code == ERROR_OK)
         code = api_request_parse(json, strlen(json), NULL, true, &request, &e);
     if (code == ERROR_OK) {
+        request->planning.threads = (uint32_t)command.threads;
         request->planning.stage = begin_stage;
         request->planning.stage_user = &command;
         begin_stage("reading", &command);

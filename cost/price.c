@@ -513,35 +513,36 @@ int64_t *price_step_times(const struct spmd_local *local, const struct cost_mach
     return times;
 }
 
+/* bytes of a collective, on which its algorithm depends */
+static int64_t moved_bytes(const struct spmd_local *local, const struct spmd_step *step)
+{
+    return local->values[step->kind == SPMD_ALL_GATHER ? step->results : local->operands[step->operands]]
+        .bytes;
+}
+
+const char *price_algorithm(const struct spmd_local *local, const struct cost_machine *machine, uint32_t step)
+{
+    const struct spmd_step *entry = &local->steps[step];
+    if (!spmd_step_is_collective(entry))
+        return "none";
+    int64_t bytes = entry->combined ? 0 : moved_bytes(local, entry);
+    for (uint32_t i = 0; entry->combined && i < local->step_count; i++) /* that of the whole tuple */
+        if (local->steps[i].combined == entry->combined)
+            bytes += moved_bytes(local, &local->steps[i]);
+    return cost_collective_price(machine, local->mesh, entry->kind, entry->axes, entry->axis_count, bytes)
+        .algorithm;
+}
+
 int64_t price_step(const struct spmd_local *local, const struct cost_machine *machine, uint32_t step,
                    const char **algorithm)
 {
     const struct spmd_step *entry = &local->steps[step];
     if (algorithm)
-        *algorithm = "none";
-    if (spmd_step_is_collective(entry) && !entry->combined) {
-        int64_t bytes =
-            local->values[entry->kind == SPMD_ALL_GATHER ? entry->results : local->operands[entry->operands]]
-                .bytes;
-        struct cost_collective collective =
-            cost_collective_price(machine, local->mesh, entry->kind, entry->axes, entry->axis_count, bytes);
-        if (algorithm)
-            *algorithm = collective.algorithm;
-        return collective.time_ps;
-    }
-    if (spmd_step_is_collective(entry) && algorithm) { /* the algorithm of the whole tuple */
-        int64_t bytes = 0;
-        for (uint32_t i = 0; i < local->step_count; i++)
-            if (local->steps[i].combined == entry->combined)
-                bytes +=
-                    local
-                        ->values[entry->kind == SPMD_ALL_GATHER ? local->steps[i].results
-                                                                : local->operands[local->steps[i].operands]]
-                        .bytes;
-        *algorithm =
-            cost_collective_price(machine, local->mesh, entry->kind, entry->axes, entry->axis_count, bytes)
-                .algorithm;
-    }
+        *algorithm = price_algorithm(local, machine, step);
+    if (spmd_step_is_collective(entry) && !entry->combined)
+        return cost_collective_price(machine, local->mesh, entry->kind, entry->axes, entry->axis_count,
+                                     moved_bytes(local, entry))
+            .time_ps;
     int64_t *times = price_step_times(local, machine), ps = times[step];
     free(times);
     return ps;

@@ -65,6 +65,9 @@ const char *price_order_name(uint8_t order);
  * collective's. */
 int64_t price_step(const struct spmd_local *local, const struct cost_machine *machine, uint32_t step,
                    const char **algorithm);
+/* the name of the algorithm alone; "none" of what is no collective */
+const char *price_algorithm(const struct spmd_local *local, const struct cost_machine *machine,
+                            uint32_t step);
 /* Times of all steps at once (owned, step_count entries): members of a combined collective add up to the
  * tuple's time. */
 int64_t *price_step_times(const struct spmd_local *local, const struct cost_machine *machine);
@@ -140,8 +143,16 @@ void evaluator_session_destroy(struct evaluator_session *evaluator_session);
 enum error_code evaluator_price(struct evaluator_session *evaluator_session, const struct plan *plan,
                                 struct price *out, struct cost *cost, struct error *e) BASE_CHECKED;
 /* The same from the folded program: an estimate of evaluator_price, far sooner where many layers are gone. Of
- * plans for which the fold does not hold (fold_holds), and without a fold, it is evaluator_price itself. */
+ * plans for which the fold does not hold (fold_holds) or whose memory it cannot tell (evaluator.c), and
+ * without a fold, it is evaluator_price itself. */
 enum error_code evaluator_price_folded(struct evaluator_session *session, const struct plan *plan,
                                        struct price *out, struct cost *cost, struct error *e) BASE_CHECKED;
+/* What makes thin plans (analysis/thin.h): decisions are applied in less time, hashes are the same. NULL: the
+ * program is not folded, or its layers are not alike. Borrowed. */
+const struct plan_context *evaluator_thin_context(const struct evaluator *evaluator);
+/* evaluator_price_folded of a thin plan. *priced: false where the fold does not hold for it or cannot tell:
+ * the caller then makes the whole plan and asks evaluator_price. */
+enum error_code evaluator_price_thin(struct evaluator_session *session, const struct plan *thin, bool *priced,
+                                     struct price *out, struct cost *cost, struct error *e) BASE_CHECKED;
 
 #endif

@@ -140,6 +140,7 @@ struct search {
     struct core_plan *baselines;       /* in the domain's order */
     struct core_plan *wholes;          /* the same with exact prices */
     struct search_plan *baseline_plans;
+    struct cost best_baseline; /* before any climb */
     int32_t root_reward;
     struct core_memo *memo;
 };

@@ -1,8 +1,9 @@
 /* The search's domain over an evaluator: lists are replayed into plans, plans are walked and priced.
  *
  * A session keeps the plans of every prefix of the last list, because the next list mostly shares one:
- * appending a decision costs one plan_apply. Dropping decisions without effect is done here, one by one, as
- * plan_replay does. The domain is immutable and shared; sessions belong to one thread. */
+ * appending a decision costs one plan_apply. Where the program folds these plans are thin (analysis/thin.h),
+ * and a plan with all cells is made only where it is priced as a whole. Decisions without effect are dropped,
+ * one by one, as plan_replay does. The domain is immutable and shared; sessions belong to one thread. */
 #include "mcts/domain.h"
 #include "mcts/spread.h"
 
@@ -22,12 +23,14 @@ struct evaluated {
 struct replayer {
     const struct search_domain *domain;
     const struct evaluated *on;
-    const struct plan_context *context;
+    const struct plan_context *context;     /* of plans[] */
+    bool thin;                              /* they are thin */
     uint32_t *queue;                        /* for spread */
     struct evaluator_session *evaluator;    /* borrowed; NULL: replay only */
     struct search_list done;                /* effective decisions so far */
     struct plan plans[SEARCH_MAX_LIST + 1]; /* plans[k]: start + done.at[0 .. k) */
     uint8_t ready[SEARCH_MAX_LIST + 1];     /* plans[k] is initialised */
+    struct plan whole;                      /* of a thin one; made at first use */
 };
 
 static void *replayer_create(const struct search_domain *domain, struct evaluator_session *evaluator)
@@ -38,7 +41,10 @@ static void *replayer_create(const struct search_domain *domain, struct evaluato
     replayer->on = self;
     if (self->spread)
         replayer->queue = mem_zalloc(spread_queue_size(self->spread), sizeof *replayer->queue);
-    replayer->context = self->context;
+    replayer->context = self->spread ? NULL : evaluator_thin_context(self->evaluator);
+    replayer->thin = replayer->context != NULL;
+    if (!replayer->thin)
+        replayer->context = self->context;
     replayer->evaluator = evaluator;
     plan_init(&replayer->plans[0], plan_context_nda(replayer->context), plan_context_mesh(replayer->context));
     plan_copy(&replayer->plans[0], plan_context_start(replayer->context));
@@ -52,6 +58,7 @@ static void replayer_destroy(void *session)
     for (uint32_t i = 0; i <= SEARCH_MAX_LIST; i++)
         if (replayer->ready[i])
             plan_release(&replayer->plans[i]);
+    plan_release(&replayer->whole);
     free(replayer->queue);
     free(replayer);
 }
@@ -99,13 +106,21 @@ static enum error_code plan_of(struct replayer *replayer, const struct search_li
     return ERROR_OK;
 }
 
-static enum error_code price(void *session, const struct search_list *list, struct price *price,
-                             struct cost *cost, struct error *e)
+/* the same with all cells */
+static enum error_code fill(struct replayer *replayer, const struct plan **plan, struct error *e)
 {
-    struct replayer *replayer = session;
-    const struct plan *plan;
-    TRY(plan_of(replayer, list, &plan, e));
-    return evaluator_price_folded(replayer->evaluator, plan, price, cost, e);
+    const struct plan_context *context = replayer->on->context;
+    if (!replayer->thin)
+        return ERROR_OK;
+    if (!replayer->whole.cells)
+        plan_init(&replayer->whole, plan_context_nda(context), plan_context_mesh(context));
+    plan_copy(&replayer->whole, plan_context_start(context));
+    for (uint32_t i = 0; i < replayer->done.count; i++)
+        plan_apply(context, &replayer->whole, replayer->domain->decisions[replayer->done.at[i]]);
+    if (hash128_compare(replayer->whole.hash, (*plan)->hash) != 0)
+        return error_set(e, ERROR_INTERNAL, "a plan of the fold has another hash than that of the whole");
+    *plan = &replayer->whole;
+    return ERROR_OK;
 }
 
 static enum error_code price_whole(void *session, const struct search_list *list, struct price *price,
@@ -114,7 +129,21 @@ static enum error_code price_whole(void *session, const struct search_list *list
     struct replayer *replayer = session;
     const struct plan *plan;
     TRY(plan_of(replayer, list, &plan, e));
+    TRY(fill(replayer, &plan, e));
     return evaluator_price(replayer->evaluator, plan, price, cost, e);
+}
+
+static enum error_code price(void *session, const struct search_list *list, struct price *price,
+                             struct cost *cost, struct error *e)
+{
+    struct replayer *replayer = session;
+    const struct plan *plan;
+    bool priced = false;
+    TRY(plan_of(replayer, list, &plan, e));
+    if (!replayer->thin)
+        return evaluator_price_folded(replayer->evaluator, plan, price, cost, e);
+    TRY(evaluator_price_thin(replayer->evaluator, plan, &priced, price, cost, e));
+    return priced ? ERROR_OK : price_whole(session, list, price, cost, e);
 }
 
 static struct evaluator_session *evaluator_for_thread(const struct search_domain *domain)

@@ -1,6 +1,8 @@
 /* The search on a domain: budget, root, baselines, first snapshot, and what a snapshot says. */
 #include "mcts/core.h"
 
+#include "base/threads.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,19 +131,115 @@ static enum error_code price_baseline(struct search *search, void *session,
     return price_list(search, session, plan, e);
 }
 
-/* its exact price, and its row of the table */
+/* Experts are priced exactly where they may be the best, by their prices on the fold: those that are further
+ * behind than a fold errs by far, which is by half a percent at most. */
+enum { NEAR_BEST = 50, NEAR_STEPS = 4 }; /* 1/50 of C; steps of 1 % over the limit */
+
+static bool deserves_whole(const struct search *search, uint32_t index)
+{
+    const struct cost *cost = &search->baselines[index].cost, *best = &search->best_baseline;
+    return cost->c <= best->c + best->c / NEAR_BEST && cost->over_steps <= best->over_steps + NEAR_STEPS;
+}
+
+static void note_best(struct search *search)
+{
+    for (uint32_t i = 0; i < search->domain->baseline_count; i++) {
+        const struct cost *cost = &search->baselines[i].cost;
+        bool better = cost->over_steps != search->best_baseline.over_steps
+                          ? cost->over_steps < search->best_baseline.over_steps
+                          : cost->c < search->best_baseline.c;
+        if (i == 0 || better)
+            search->best_baseline = *cost;
+    }
+}
+
+/* its exact price, if it may be the best, and its row of the table */
 static enum error_code publish_baseline(struct search *search, void *session, uint32_t index, struct error *e)
 {
     const struct search_domain *domain = search->domain;
     struct search_plan *out = &search->baseline_plans[index];
     struct core_plan *whole = &search->wholes[index];
     *whole = search->baselines[index];
-    enum error_code code = domain->price_whole
+    bool estimated = domain->price_whole && !deserves_whole(search, index);
+    enum error_code code = domain->price_whole && !estimated
                                ? domain->price_whole(session, &whole->list, &whole->price, &whole->cost, e)
                                : ERROR_OK;
     core_plan_publish(search, whole, out);
+    out->estimated = estimated;
     snprintf(out->found_by, sizeof out->found_by, "%s", domain->baselines[index].name);
     return code;
+}
+
+/* What prices plans at the same time, a thread each: sessions of the domain over the evaluator's. */
+struct pricers {
+    uint32_t count;
+    bool own; /* the evaluator's are theirs */
+    struct evaluator_session *evaluators[SEARCH_THREADS];
+    void *sessions[SEARCH_THREADS];
+};
+
+/* plans that are priced at once: plan i by thread i modulo the threads, so that it meets what is known
+ * there */
+struct round {
+    struct search *search;
+    const struct pricers *pricers;
+    const struct search_domain_baseline *list;
+    struct core_plan *plans; /* of list */
+    uint32_t count;
+    bool publish; /* they are the search's baselines and have their prices on the fold */
+    enum error_code codes[SEARCH_THREADS];
+    struct error errors[SEARCH_THREADS];
+};
+
+static void price_share(void *user, uint32_t number)
+{
+    struct round *round = user;
+    void *session = round->pricers->sessions[number];
+    enum error_code code = ERROR_OK;
+    struct error *e = &round->errors[number];
+    for (uint32_t i = number; i < round->count && !code; i += round->pricers->count) {
+        code = round->publish
+                   ? publish_baseline(round->search, session, i, e)
+                   : price_baseline(round->search, session, &round->list[i], i, &round->plans[i], e);
+    }
+    round->codes[number] = code;
+}
+
+static enum error_code run_round(struct round *round, struct error *e)
+{
+    threads_run(round->pricers->count, price_share, round);
+    for (uint32_t i = 0; i < round->pricers->count; i++)
+        if (round->codes[i]) {
+            if (e)
+                *e = round->errors[i];
+            return round->codes[i];
+        }
+    return ERROR_OK;
+}
+
+static void open_pricers(const struct search *search, struct pricers *pricers)
+{
+    const struct search_options *options = &search->options;
+    struct search_domain *domain = search->domain;
+    uint32_t wanted = options->threads ? options->threads : 1;
+    *pricers = (struct pricers){.count = wanted < SEARCH_THREADS ? wanted : SEARCH_THREADS,
+                                .own = !options->sessions && domain->evaluator_create};
+    for (uint32_t i = 0; i < pricers->count; i++) {
+        if (options->sessions)
+            pricers->evaluators[i] = options->sessions[i];
+        else if (domain->evaluator_create)
+            pricers->evaluators[i] = domain->evaluator_create(domain);
+        pricers->sessions[i] = domain->session_create(domain, pricers->evaluators[i]);
+    }
+}
+
+static void close_pricers(const struct search *search, const struct pricers *pricers)
+{
+    for (uint32_t i = 0; i < pricers->count; i++) {
+        search->domain->session_destroy(pricers->sessions[i]);
+        if (pricers->own)
+            search->domain->evaluator_destroy(pricers->evaluators[i]);
+    }
 }
 
 static enum error_code append_baseline(struct search *search, void *session,
@@ -170,38 +268,39 @@ static uint32_t baseline_with(const struct search *search, struct hash128 hash)
 }
 
 /* cheaper plans than `than` among those listed */
-static enum error_code price_variants(struct search *search, void *session,
+static enum error_code price_variants(struct search *search, const struct pricers *pricers,
                                       const struct search_domain_baseline *list, uint32_t count,
                                       const struct core_plan *than, uint32_t *left, struct core_elites *out,
                                       struct error *e)
 {
-    enum error_code code = ERROR_OK;
-    for (uint32_t i = 0; i < count && *left && !code; i++) {
-        struct core_plan plan;
-        (*left)--;
-        code = price_baseline(search, session, &list[i], i, &plan, e);
-        if (!code && cost_compare(plan.cost, plan.hash, than->cost, than->hash) < 0 &&
-            (plan.cost.c < than->cost.c || plan.cost.over_steps < than->cost.over_steps))
-            core_elites_offer(out, &plan);
-    }
+    struct core_plan *plans = mem_zalloc((size_t)count + 1, sizeof *plans);
+    count = count < *left ? count : *left;
+    *left -= count;
+    struct round round = {.search = search, .pricers = pricers, .list = list, .plans = plans, .count = count};
+    enum error_code code = run_round(&round, e);
+    for (uint32_t i = 0; i < count && !code; i++)
+        if (cost_compare(plans[i].cost, plans[i].hash, than->cost, than->hash) < 0 &&
+            (plans[i].cost.c < than->cost.c || plans[i].cost.over_steps < than->cost.over_steps))
+            core_elites_offer(out, &plans[i]);
+    free(plans);
     return code;
 }
 
 /* One step: to the cheapest plan around that of the index in this turn, if it is cheaper. It and the
  * next join the list, because a fold's price is not the whole program's. */
-static enum error_code climb_once(struct search *search, void *session, uint32_t *index, uint32_t turn,
-                                  uint32_t *left, bool *climbed, struct error *e)
+static enum error_code climb_once(struct search *search, const struct pricers *pricers, uint32_t *index,
+                                  uint32_t turn, uint32_t *left, bool *climbed, struct error *e)
 {
     uint32_t count = 0;
     struct search_domain_baseline *list =
         search->domain->variants(search->domain, search->domain->baselines[*index].name, turn, &count);
     struct core_elites found = {.count = 0};
     enum error_code code =
-        price_variants(search, session, list, count, &search->baselines[*index], left, &found, e);
+        price_variants(search, pricers, list, count, &search->baselines[*index], left, &found, e);
     *climbed = !code && found.count;
     for (uint32_t k = 0; k < found.count && k < JOINING && !code; k++) {
         if (baseline_with(search, found.at[k].hash) == UINT32_MAX)
-            code = append_baseline(search, session, &list[found.at[k].baseline], found.at[k], e);
+            code = append_baseline(search, pricers->sessions[0], &list[found.at[k].baseline], found.at[k], e);
         if (k == 0)
             *index = baseline_with(search, found.at[k].hash);
     }
@@ -239,7 +338,7 @@ static uint32_t next_start(const struct search *search, const uint32_t *starts, 
     return best;
 }
 
-static enum error_code climb(struct search *search, void *session, struct error *e)
+static enum error_code climb(struct search *search, const struct pricers *pricers, struct error *e)
 {
     uint32_t first = search->domain->baseline_count, turns = search->domain->variant_turns, starts[CLIMBS];
     enum error_code code = ERROR_OK;
@@ -250,18 +349,15 @@ static enum error_code climb(struct search *search, void *session, struct error 
         starts[k] = index;
         for (uint32_t turn = turns - 1, idle = 0; idle < turns && left && !code; turn = (turn + 1) % turns) {
             bool climbed = false;
-            code = climb_once(search, session, &index, turn, &left, &climbed, e);
+            code = climb_once(search, pricers, &index, turn, &left, &climbed, e);
             idle = climbed ? 0 : idle + 1;
         }
     }
     return code;
 }
 
-static enum error_code price_baselines(struct search *search, struct error *e)
+static enum error_code price_root(struct search *search, void *session, struct error *e)
 {
-    struct evaluator_session *evaluator =
-        search->domain->evaluator_create ? search->domain->evaluator_create(search->domain) : NULL;
-    void *session = search->domain->session_create(search->domain, evaluator);
     search->root.found = FOUND_START;
     enum error_code code = price_list(search, session, &search->root, e);
     search->root_whole = search->root;
@@ -269,16 +365,29 @@ static enum error_code price_baselines(struct search *search, struct error *e)
         code = search->domain->price_whole(session, &search->root_whole.list, &search->root_whole.price,
                                            &search->root_whole.cost, e);
     search->root_reward = code ? 0 : core_reward(search, search->root.cost);
-    for (uint32_t i = 0; i < search->domain->baseline_count && !code; i++) {
-        code = price_baseline(search, session, &search->domain->baselines[i], i, &search->baselines[i], e);
-        if (!code)
-            code = publish_baseline(search, session, i, e);
-    }
+    return code;
+}
+
+static enum error_code price_baselines(struct search *search, struct error *e)
+{
+    struct pricers pricers;
+    open_pricers(search, &pricers);
+    enum error_code code = price_root(search, pricers.sessions[0], e);
+    struct round round = {.search = search,
+                          .pricers = &pricers,
+                          .list = search->domain->baselines,
+                          .plans = search->baselines,
+                          .count = search->domain->baseline_count};
     if (!code)
-        code = climb(search, session, e);
-    search->domain->session_destroy(session);
-    if (evaluator)
-        search->domain->evaluator_destroy(evaluator);
+        code = run_round(&round, e);
+    note_best(search);
+    round.publish = true;
+    if (!code)
+        code = run_round(&round, e);
+    if (!code)
+        code = climb(search, &pricers, e);
+    close_pricers(search, &pricers);
+    search->options.sessions = NULL;
     return code;
 }
 
@@ -408,7 +517,8 @@ void search_begin(const struct search *search, struct search_blob *snapshot)
     core_snapshot_reset(search, &p);
     p.best = search->root_whole;
     for (uint32_t i = 0; i < search->domain->baseline_count && !search->options.no_baselines; i++)
-        if (cost_compare(search->wholes[i].cost, search->wholes[i].hash, p.best.cost, p.best.hash) < 0)
+        if (!search->baseline_plans[i].estimated &&
+            cost_compare(search->wholes[i].cost, search->wholes[i].hash, p.best.cost, p.best.hash) < 0)
             p.best = search->wholes[i];
     p.curve_count = 1;
     p.curve[0] = (struct core_curve){0, p.best.cost, p.best.price.step_ps};

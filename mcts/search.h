@@ -23,7 +23,13 @@ struct search_options {
     /* ablation: do not start from or seed with baselines (they are still priced) */
     uint8_t no_baselines;
     uint8_t method; /* enum search_method, for bench/search */
+    /* Experts are priced by that many threads, at most SEARCH_THREADS; 0: by one. No result depends on it.
+     * sessions: of the evaluator, one a thread, borrowed by search_create, which asks them for what they may
+     * have priced already; NULL: it makes its own. */
+    uint8_t threads;
+    struct evaluator_session *const *sessions;
 };
+enum { SEARCH_THREADS = 2 }; /* beyond, the climb from the best of them takes longest */
 enum search_method {
     SEARCH_MCTS,
     SEARCH_RANDOM,
@@ -48,6 +54,7 @@ struct search_plan { /* ordered decisions that replay to `hash` */
     /* of other planners' plans: applied after the decisions; borrowed */
     const struct plan_factor *factors;
     uint32_t factor_count;
+    bool estimated; /* an expert's, far from the best: cost and price are of the folded program */
 };
 /* pins + decisions + factors -> the plan, which must be initialised; false when it does not reach its hash */
 bool search_plan_replay(const struct plan_context *context, const struct search_plan *from, struct plan *out);

@@ -1,10 +1,9 @@
 /* Exact prices of what a search on estimates found.
  *
  * Where the domain's prices are estimates (of a folded program, cost/price.h), the tree, the rewards and the
- * elites are of estimates alone, so that all of them err alike. What leaves the search is exact: the experts'
- * table, the best plan of every snapshot and its curve. When the search is done all elites are priced
- * exactly,
- * and the best of them wins. Where prices are exact nothing here prices anything. */
+ * elites are of estimates alone, so that all of them err alike. What leaves the search is exact: the experts
+ * that may be the best (search.c), the best plan of every snapshot and its curve. When the search is done all
+ * elites are priced exactly, and the best of them wins. Where prices are exact nothing is priced here. */
 #include "mcts/core.h"
 
 static bool is_better(const struct core_plan *plan, const struct core_plan *than)
@@ -19,7 +18,7 @@ static bool take_known(const struct search *search, struct core_plan *plan)
     if (hash128_compare(search->root_whole.hash, plan->hash) == 0)
         known = &search->root_whole;
     for (uint32_t i = 0; i < search->domain->baseline_count && !known; i++)
-        if (hash128_compare(search->wholes[i].hash, plan->hash) == 0)
+        if (!search->baseline_plans[i].estimated && hash128_compare(search->wholes[i].hash, plan->hash) == 0)
             known = &search->wholes[i];
     if (known) {
         plan->price = known->price;

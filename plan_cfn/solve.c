@@ -28,7 +28,6 @@ struct rounds {
     const struct evaluator *evaluator;
     const struct plan_cfn_budget *budget;
     uint64_t passes;
-    struct evaluator_session *session;
     struct plan_cfn_answer *out;
     struct plan plan, best;
     bool found;
@@ -58,6 +57,25 @@ static enum error_code check_cancelled(const struct plan_cfn_budget *cfn_budget,
     return ERROR_OK;
 }
 
+/* A session holds as much memory as a solver does, which works between two prices: each has its own. */
+static enum error_code price_apart(const struct evaluator *evaluator, const struct plan *plan,
+                                   struct price *price, struct cost *cost, struct error *e)
+{
+    struct evaluator_session *session = evaluator_session_create(evaluator);
+    enum error_code code = evaluator_price(session, plan, price, cost, e);
+    evaluator_session_destroy(session);
+    return code;
+}
+
+static enum error_code level(struct rounds *rounds, struct error *e)
+{
+    struct evaluator_session *session = evaluator_session_create(rounds->evaluator);
+    enum error_code code = plan_cfn_level(evaluator_context(rounds->evaluator), session, &rounds->best,
+                                          &rounds->out->price, &rounds->out->cost, e);
+    evaluator_session_destroy(session);
+    return code;
+}
+
 /* One solution, its price and cost. Not *found: *limit is raised to what is possible, as the walk may fit
  * what the network thinks cannot. */
 static enum error_code one_round(struct rounds *rounds, struct plan_cfn *n, int64_t *limit, bool *found,
@@ -69,7 +87,7 @@ static enum error_code one_round(struct rounds *rounds, struct plan_cfn *n, int6
     *found = code == ERROR_OK && answer.values != NULL;
     if (*found) {
         plan_cfn_plan(n, answer.values, &rounds->plan);
-        code = evaluator_price(rounds->session, &rounds->plan, price, cost, e);
+        code = price_apart(rounds->evaluator, &rounds->plan, price, cost, e);
     }
     if (code == ERROR_OK && !*found)
         *limit = (int64_t)answer.verdict.peak / 100 * POSSIBLE_PERCENT;
@@ -180,18 +198,17 @@ enum error_code plan_cfn_solve(const struct evaluator *evaluator, const struct p
                             .passes = budget->passes ? budget->passes : DEFAULT_PASSES};
     struct plan_cfn *n = NULL;
     *out = (struct plan_cfn_answer){0};
-    rounds.session = evaluator_session_create(evaluator);
     plan_init(&rounds.plan, plan_context_nda(context), plan_context_mesh(context));
     plan_init(&rounds.best, plan_context_nda(context), plan_context_mesh(context));
     plan_copy(&rounds.best, plan_context_start(context));
-    enum error_code code = evaluator_price(rounds.session, &rounds.best, &out->price, &out->cost, e);
+    enum error_code code = price_apart(evaluator, &rounds.best, &out->price, &out->cost, e);
     rounds.found = true; /* the pins alone: what there is when no network has an answer */
     if (code == ERROR_OK)
         code = plan_cfn_create(evaluator, HEURISTIC[0], &n, e);
     if (code == ERROR_OK)
         code = all_heuristics(&rounds, n, e);
     if (code == ERROR_OK)
-        code = plan_cfn_level(context, rounds.session, &rounds.best, &out->price, &out->cost, e);
+        code = level(&rounds, e);
     if (code == ERROR_OK && !budget->quick)
         code = bound(&rounds, n, e);
     plan_cfn_destroy(n);
@@ -201,7 +218,6 @@ enum error_code plan_cfn_solve(const struct evaluator *evaluator, const struct p
     }
     plan_release(&rounds.plan);
     plan_release(&rounds.best);
-    evaluator_session_destroy(rounds.session);
     return code;
 }
 

@@ -1,6 +1,7 @@
 /* What a finished search gives: the report, the module in the forms that were asked for, the proof. */
 #include "planner/parts.h"
 
+#include "base/threads.h"
 #include "emit/emit.h"
 #include "ir/print.h"
 #include "planner/archive.h"
@@ -179,13 +180,12 @@ static void add_segments(const struct planner_job *j, struct report *report)
                                                 .mixed = answer->mixed};
 }
 
+/* all but its constraints */
 static enum error_code make_report(const struct planner_job *j, const struct search_state *state, bool whole,
-                                   struct report **out, struct error *e)
+                                   const struct search_plan *best, struct report **out, struct error *e)
 {
-    struct search_plan best;
-    planner_job_best(j, state, whole, &best);
     planner_stage(j->request, "report");
-    TRY(report_create(j->evaluator, j->search, state, &best, out, e));
+    TRY(report_create(j->evaluator, j->search, state, best, out, e));
     if (j->has_network) {
         report_add_baseline(*out, "cfn", &j->network.price, j->network.cost);
         (*out)->has_bound = j->network.has_bound;
@@ -196,26 +196,67 @@ static enum error_code make_report(const struct planner_job *j, const struct sea
     planner_job_tell_annotations(j, *out);
     report_add_classes(*out, j->has_yours ? &j->yours : NULL);
     planner_job_describe(j, whole, *out);
-    planner_stage(j->request, "constraints");
-    enum error_code code = report_add_constraints(*out, e);
-    if (code != ERROR_OK) {
-        report_destroy(*out);
-        *out = NULL;
+    return ERROR_OK;
+}
+
+static enum error_code make_files(const struct planner_job *j, struct planner_outcome *out, struct error *e)
+{
+    if (j->request->outputs & PLANNER_OUTPUT_PROBLEM)
+        TRY(plan_cfn_create(j->evaluator, PLAN_CFN_SHARED, &out->problem, e));
+    if (j->request->outputs & PLANNER_OUTPUT_SEGMENTS)
+        TRY(planner_archive_write(j->context, out->report->module_digest, j->request->proof, j->request->seed,
+                                  &out->segments, e));
+    return planner_job_write(j, out->report, out->modules, &out->module_count, &out->proof, e);
+}
+
+/* The report and the modules, and what has to be written into the model: both are of the plan alone, and as
+ * long as each other. */
+struct finishing {
+    const struct planner_job *j;
+    const struct search_state *state;
+    bool whole;
+    struct search_plan best;
+    struct planner_outcome *out;
+    struct spmd_constraints constraints;
+    enum error_code codes[2];
+    struct error errors[2];
+};
+
+static void finish_part(void *user, uint32_t number)
+{
+    struct finishing *finishing = user;
+    const struct planner_job *j = finishing->j;
+    enum error_code *code = &finishing->codes[number];
+    if (number == 1) {
+        *code = report_find_constraints(j->evaluator, &finishing->best, &finishing->constraints,
+                                        &finishing->errors[1]);
+        return;
     }
-    return code;
+    *code = make_report(j, finishing->state, finishing->whole, &finishing->best, &finishing->out->report,
+                        &finishing->errors[0]);
+    if (!*code)
+        *code = make_files(j, finishing->out, &finishing->errors[0]);
+    planner_stage(j->request, "constraints"); /* or the rest of their time */
 }
 
 static enum error_code finish(const struct planner_job *j, const struct search_state *state,
                               const struct search_blob *snapshot, bool whole, struct planner_outcome *out,
                               struct error *e)
 {
-    TRY(make_report(j, state, whole, &out->report, e));
-    if (j->request->outputs & PLANNER_OUTPUT_PROBLEM)
-        TRY(plan_cfn_create(j->evaluator, PLAN_CFN_SHARED, &out->problem, e));
-    if (j->request->outputs & PLANNER_OUTPUT_SEGMENTS)
-        TRY(planner_archive_write(j->context, out->report->module_digest, j->request->proof, j->request->seed,
-                                  &out->segments, e));
-    TRY(planner_job_write(j, out->report, out->modules, &out->module_count, &out->proof, e));
+    struct finishing finishing = {.j = j, .state = state, .whole = whole, .out = out};
+    planner_job_best(j, state, whole, &finishing.best);
+    if (j->request->threads > 1)
+        threads_run(2, finish_part, &finishing);
+    for (uint32_t i = 0; i < 2 && j->request->threads <= 1; i++)
+        finish_part(&finishing, i);
+    for (uint32_t i = 0; i < 2; i++)
+        if (finishing.codes[i]) {
+            spmd_constraints_release(&finishing.constraints);
+            *e = finishing.errors[i];
+            return finishing.codes[i];
+        }
+    report_add_constraints(out->report, &finishing.constraints);
+    spmd_constraints_release(&finishing.constraints);
     out->proved = j->request->proof;
     out->fits = out->report->smallest_budget_bytes == 0;
     if (j->request->alternatives)

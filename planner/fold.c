@@ -6,6 +6,9 @@
  * where that is no better, the program is priced as a whole. */
 #include "planner/fold.h"
 
+#include "base/threads.h"
+#include "mcts/search.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -23,7 +26,6 @@ static const double MOST_WRONG = 0.005;
 struct candidate {
     uint32_t index;
     struct cost cost;
-    struct price price;
 };
 
 static int cheaper(const void *left, const void *right)
@@ -36,19 +38,62 @@ static int cheaper(const void *left, const void *right)
     return one->index < other->index ? -1 : one->index > other->index;
 }
 
-struct check {
-    const struct plan_context *context;
-    struct evaluator_session *session;
-    const struct plan_baseline *experts;
-    struct plan plan;
+/* A plan to price, and what it was priced at. */
+struct trial {
+    const struct plan_decision *decisions;
+    uint32_t count;
+    struct price folded, whole;
+    struct cost cost; /* of the fold */
 };
 
-static const struct plan *replay(struct check *check, uint32_t index)
+struct check {
+    const struct plan_context *context;
+    uint32_t threads;
+    struct evaluator_session *sessions[SEARCH_THREADS];
+    struct plan plans[SEARCH_THREADS];
+    /* the round that is under way: every trial by thread i modulo the threads, as the search has it */
+    struct trial *trials;
+    uint32_t count;
+    bool on_fold, on_whole;
+    enum error_code codes[SEARCH_THREADS];
+    struct error errors[SEARCH_THREADS];
+};
+
+static enum error_code price_trial(struct check *check, uint32_t thread, struct trial *trial, struct error *e)
 {
-    plan_copy(&check->plan, plan_context_start(check->context));
-    for (uint32_t i = 0; i < check->experts[index].count; i++)
-        plan_apply(check->context, &check->plan, check->experts[index].decisions[i]);
-    return &check->plan;
+    struct plan *plan = &check->plans[thread];
+    plan_copy(plan, plan_context_start(check->context));
+    for (uint32_t i = 0; i < trial->count; i++)
+        plan_apply(check->context, plan, trial->decisions[i]);
+    if (check->on_fold)
+        TRY(evaluator_price_folded(check->sessions[thread], plan, &trial->folded, &trial->cost, e));
+    if (check->on_whole)
+        TRY(evaluator_price(check->sessions[thread], plan, &trial->whole, NULL, e));
+    return ERROR_OK;
+}
+
+static void price_share(void *user, uint32_t number)
+{
+    struct check *check = user;
+    check->codes[number] = ERROR_OK;
+    for (uint32_t i = number; i < check->count && !check->codes[number]; i += check->threads)
+        check->codes[number] = price_trial(check, number, &check->trials[i], &check->errors[number]);
+}
+
+static enum error_code price_trials(struct check *check, struct trial *trials, uint32_t count, bool on_fold,
+                                    bool on_whole, struct error *e)
+{
+    check->trials = trials;
+    check->count = count;
+    check->on_fold = on_fold;
+    check->on_whole = on_whole;
+    threads_run(check->threads, price_share, check);
+    for (uint32_t i = 0; i < check->threads; i++)
+        if (check->codes[i]) {
+            *e = check->errors[i];
+            return check->codes[i];
+        }
+    return ERROR_OK;
 }
 
 static double apart(int64_t folded, int64_t whole)
@@ -64,59 +109,77 @@ static double error_of(const struct price *folded, const struct price *whole)
 static enum error_code compare_random(struct check *check, struct planner_fold *out, struct error *e)
 {
     struct rng rng = {1};
-    struct price whole, folded;
+    struct trial trials[RANDOM] = {0};
+    struct plan_decision lists[RANDOM][MOST_DECISIONS];
     uint32_t count;
     const struct plan_decision *decisions = plan_context_decisions(check->context, &count);
-    out->random = out->beyond = 0;
-    for (; count && out->random < RANDOM; out->random++) {
-        plan_copy(&check->plan, plan_context_start(check->context));
+    out->random = count ? RANDOM : 0;
+    out->beyond = 0;
+    for (uint32_t i = 0; i < out->random; i++) {
+        trials[i].decisions = lists[i];
         for (uint64_t k = 1 + rng_below(&rng, MOST_DECISIONS); k-- > 0;)
-            plan_apply(check->context, &check->plan, decisions[rng_below(&rng, count)]);
-        TRY(evaluator_price(check->session, &check->plan, &whole, NULL, e));
-        TRY(evaluator_price_folded(check->session, &check->plan, &folded, NULL, e));
-        out->beyond += error_of(&folded, &whole) > MOST_WRONG;
+            lists[i][trials[i].count++] = decisions[rng_below(&rng, count)];
     }
+    TRY(price_trials(check, trials, out->random, true, true, e));
+    for (uint32_t i = 0; i < out->random; i++)
+        out->beyond += error_of(&trials[i].folded, &trials[i].whole) > MOST_WRONG;
     return ERROR_OK;
 }
 
-static enum error_code compare(struct check *check, uint32_t count, struct planner_fold *out, struct error *e)
+static enum error_code compare(struct check *check, const struct plan_baseline *experts, uint32_t count,
+                               struct planner_fold *out, struct error *e)
 {
     struct candidate candidates[MOST_EXPERTS];
+    struct trial trials[MOST_EXPERTS] = {0}, best[CHECKED];
     count = count < MOST_EXPERTS ? count : MOST_EXPERTS;
-    for (uint32_t i = 0; i < count; i++) {
-        candidates[i].index = i;
-        TRY(evaluator_price_folded(check->session, replay(check, i), &candidates[i].price,
-                                   &candidates[i].cost, e));
-    }
+    for (uint32_t i = 0; i < count; i++)
+        trials[i] = (struct trial){.decisions = experts[i].decisions, .count = experts[i].count};
+    TRY(price_trials(check, trials, count, true, false, e));
+    for (uint32_t i = 0; i < count; i++)
+        candidates[i] = (struct candidate){.index = i, .cost = trials[i].cost};
     qsort(candidates, count, sizeof *candidates, cheaper);
     out->checked = count < CHECKED ? count : CHECKED;
     out->worst = 0;
-    for (uint32_t i = 0; i < out->checked; i++) {
-        struct price whole;
-        TRY(evaluator_price(check->session, replay(check, candidates[i].index), &whole, NULL, e));
-        out->worst = fmax(out->worst, error_of(&candidates[i].price, &whole));
-        if (out->worst > MOST_WRONG)
-            return ERROR_OK;
-    }
-    return compare_random(check, out, e);
+    for (uint32_t i = 0; i < out->checked; i++)
+        best[i] = trials[candidates[i].index];
+    TRY(price_trials(check, best, out->checked, false, true, e));
+    for (uint32_t i = 0; i < out->checked && out->worst <= MOST_WRONG; i++)
+        out->worst = fmax(out->worst, error_of(&best[i].folded, &best[i].whole));
+    return out->worst <= MOST_WRONG ? compare_random(check, out, e) : ERROR_OK;
 }
 
-static enum error_code try_fold(const struct evaluator *evaluator, struct planner_fold *out, struct error *e)
+static bool is_good(const struct planner_fold *fold)
 {
-    struct check check = {.context = evaluator_context(evaluator)};
+    return fold->checked && fold->worst <= MOST_WRONG && fold->beyond <= MOST_BEYOND;
+}
+
+/* sessions: filled where the fold is good enough */
+static enum error_code try_fold(const struct evaluator *evaluator, uint32_t threads,
+                                struct evaluator_session **sessions, struct planner_fold *out,
+                                struct error *e)
+{
+    struct check check = {.context = evaluator_context(evaluator), .threads = threads};
     uint32_t count;
     struct plan_baseline *experts = plan_baselines(check.context, &count);
-    check.experts = experts;
-    check.session = evaluator_session_create(evaluator);
-    plan_init(&check.plan, plan_context_nda(check.context), plan_context_mesh(check.context));
-    enum error_code code = compare(&check, count, out, e);
-    plan_release(&check.plan);
-    evaluator_session_destroy(check.session);
+    for (uint32_t i = 0; i < threads; i++) {
+        check.sessions[i] = evaluator_session_create(evaluator);
+        plan_init(&check.plans[i], plan_context_nda(check.context), plan_context_mesh(check.context));
+    }
+    enum error_code code = compare(&check, experts, count, out, e);
+    for (uint32_t i = 0; i < threads; i++) {
+        plan_release(&check.plans[i]);
+        if (code == ERROR_OK && is_good(out) && sessions)
+            sessions[i] = check.sessions[i];
+        else
+            evaluator_session_destroy(check.sessions[i]);
+    }
     free(experts);
     return code;
 }
 
-enum error_code planner_fold_choose(struct evaluator *evaluator, struct planner_fold *out, struct error *e)
+enum error_code planner_fold_choose(struct evaluator *evaluator, uint32_t threads,
+                                    struct evaluator_session **sessions, struct planner_fold *out,
+                                    struct error *e)
 {
     double least = 0;
     *out = (struct planner_fold){0};
@@ -124,8 +187,8 @@ enum error_code planner_fold_choose(struct evaluator *evaluator, struct planner_
         if (!evaluator_fold(evaluator, kept))
             break;
         out->layers = evaluator_fold_layers(evaluator);
-        enum error_code code = try_fold(evaluator, out, e);
-        if (code != ERROR_OK || (out->checked && out->worst <= MOST_WRONG && out->beyond <= MOST_BEYOND)) {
+        enum error_code code = try_fold(evaluator, threads, sessions, out, e);
+        if (code != ERROR_OK || is_good(out)) {
             out->kept = kept;
             return code;
         }

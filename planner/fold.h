@@ -13,8 +13,11 @@ struct planner_fold {
 /* Folds the evaluator (which nobody uses yet) where the program repeats, the experts' best plans have
  * nearly the
  * same price both ways, and so have most random plans: the fewest layers that do. A pure function of the
- * evaluator. */
-enum error_code planner_fold_choose(struct evaluator *evaluator, struct planner_fold *out,
+ * evaluator, whatever the threads (1 to SEARCH_THREADS).
+ * sessions: NULL, or one a thread, NULL before: where the evaluator is folded, sessions of it that know these
+ * prices, for search_options.sessions; owned by the caller. */
+enum error_code planner_fold_choose(struct evaluator *evaluator, uint32_t threads,
+                                    struct evaluator_session **sessions, struct planner_fold *out,
                                     struct error *e) BASE_CHECKED;
 
 #endif

@@ -44,6 +44,31 @@ static enum error_code check_memory(const struct planner_job *j, struct error *e
                              (long long)least, (long long)devices, (long long)j->machine.memory_limit_bytes);
 }
 
+/* sessions: one a thread, NULL before, owned by the caller */
+static enum error_code make_search(struct planner_job *j, uint32_t threads,
+                                   struct evaluator_session **sessions, struct error *e)
+{
+    const struct planner_request *request = j->request;
+    planner_stage(request, "fold");
+    if (!request->no_fold && (request->method == PLANNER_AUTO || request->method == PLANNER_MCTS ||
+                              request->method == PLANNER_CFN))
+        TRY(planner_fold_choose(j->evaluator, threads, sessions, &j->fold, e));
+    TRY(planner_job_make_yours(j, e));
+    TRY(planner_job_make_given(j, e));
+    struct search_options search = {.seed = request->seed,
+                                    .rollouts = request->rollouts,
+                                    .parallelism = request->parallelism,
+                                    .no_baselines = request->no_baselines,
+                                    .threads = (uint8_t)threads,
+                                    .sessions = sessions[0] ? sessions : NULL};
+    if (request->method == PLANNER_BASELINES || request->method == PLANNER_SEGMENTS)
+        search.method = SEARCH_BASELINES;
+    else if (request->method == PLANNER_PROPAGATE)
+        search.method = SEARCH_START;
+    planner_stage(request, "experts");
+    return search_create(j->evaluator, &search, &j->search, e);
+}
+
 static enum error_code make(struct planner_job *j, struct error *e)
 {
     const struct planner_request *request = j->request;
@@ -59,22 +84,12 @@ static enum error_code make(struct planner_job *j, struct error *e)
     cost_axis_order(&j->machine, &request->mesh, walk.axis_order);
     walk.combine_bytes = request->combine_bytes;
     TRY(evaluator_create(j->context, &j->machine, &walk, &j->evaluator, e));
-    planner_stage(request, "fold");
-    if (!request->no_fold && (request->method == PLANNER_AUTO || request->method == PLANNER_MCTS ||
-                              request->method == PLANNER_CFN))
-        TRY(planner_fold_choose(j->evaluator, &j->fold, e));
-    TRY(planner_job_make_yours(j, e));
-    TRY(planner_job_make_given(j, e));
-    struct search_options search = {.seed = request->seed,
-                                    .rollouts = request->rollouts,
-                                    .parallelism = request->parallelism,
-                                    .no_baselines = request->no_baselines};
-    if (request->method == PLANNER_BASELINES || request->method == PLANNER_SEGMENTS)
-        search.method = SEARCH_BASELINES;
-    else if (request->method == PLANNER_PROPAGATE)
-        search.method = SEARCH_START;
-    planner_stage(request, "experts");
-    return search_create(j->evaluator, &search, &j->search, e);
+    struct evaluator_session *sessions[SEARCH_THREADS] = {NULL};
+    uint32_t threads = request->threads > 1 ? SEARCH_THREADS : 1;
+    enum error_code code = make_search(j, threads, sessions, e);
+    for (uint32_t i = 0; i < SEARCH_THREADS; i++)
+        evaluator_session_destroy(sessions[i]);
+    return code;
 }
 
 enum error_code planner_job_create(const struct planner_request *request, const struct ir_program *image,

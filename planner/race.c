@@ -194,7 +194,7 @@ void planner_job_best(const struct planner_job *j, const struct search_state *st
     struct search_plan runner;
     *out = state->best;
     for (uint32_t i = 0; planner_job_runner(j, i, &runner); i++)
-        if (is_better(&runner, out))
+        if (!runner.estimated && is_better(&runner, out))
             *out = runner;
     if (j->has_given && !is_better(out, &j->given)) /* no better one: the answer is the plan that was sent */
         *out = j->given;

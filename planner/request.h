@@ -103,6 +103,8 @@ struct planner_request {
     /* ablation: collectives by bytes over bandwidth, products by FLOPs, nothing else (planner/machine.h) */
     bool volume_price;
     bool no_fold; /* the search prices every plan on the whole program */
+    /* The job may use so many threads for what can be done at once; 0: one. No result depends on it. */
+    uint32_t threads;
     /* told when a stage of the job begins, by the thread that is in it: a job reads no clock, its caller may.
      * name: static text, "analysis" .. ; NULL: nobody listens */
     void (*stage)(const char *name, void *user);

@@ -1,6 +1,5 @@
 /* What a user writes into the model besides the plan's shardings: the constraints of spmd/constraints.h, said
  * by the op that makes the value, its place in the source, and the arguments that it is made of. */
-#include "spmd/constraints.h"
 #include "report/report.h"
 
 #include <stdio.h>
@@ -186,32 +185,33 @@ static void describe(const struct report *report, const struct propagate_constra
         describe_uses(n, from, constraint);
 }
 
-enum error_code report_add_constraints(struct report *report, struct error *e)
+enum error_code report_find_constraints(const struct evaluator *evaluator, const struct search_plan *plan,
+                                        struct spmd_constraints *out, struct error *e)
 {
-    const struct plan_context *context = evaluator_context(report->evaluator);
-    struct spmd_constraints found;
-    struct plan plan;
-    plan_init(&plan, plan_context_nda(context), plan_context_mesh(context));
-    enum error_code code = ERROR_OK;
-    if (!search_plan_replay(context, &report->plan, &plan))
-        code = error_set(e, ERROR_INTERNAL, "the plan's decisions do not replay to its hash");
-    if (!code)
-        code = spmd_constraints_find(context, &plan, evaluator_options(report->evaluator), 0, &found, e);
-    plan_release(&plan);
-    if (code)
-        return code;
+    const struct plan_context *context = evaluator_context(evaluator);
+    struct plan replayed;
+    plan_init(&replayed, plan_context_nda(context), plan_context_mesh(context));
+    memset(out, 0, sizeof *out);
+    enum error_code code =
+        search_plan_replay(context, plan, &replayed)
+            ? spmd_constraints_find(context, &replayed, evaluator_options(evaluator), 0, out, e)
+            : error_set(e, ERROR_INTERNAL, "the plan's decisions do not replay to its hash");
+    plan_release(&replayed);
+    return code;
+}
+
+void report_add_constraints(struct report *report, const struct spmd_constraints *found)
+{
     report->has_constraints = true;
-    report->constraints = arena_alloc(report->arena, (found.count + 1) * sizeof *report->constraints);
-    report->constraint_count = found.count;
-    report->constraint_candidates = found.candidates;
-    report->moved_plan_bytes = found.plan_bytes;
-    report->moved_specs_bytes = found.specs_bytes;
-    report->moved_list_bytes = found.list_bytes;
-    report->moved_annotated_bytes = found.all_bytes;
-    for (uint32_t i = 0; i < found.count; i++)
-        describe(report, &found.list[i], &report->constraints[i]);
-    spmd_constraints_release(&found);
-    return ERROR_OK;
+    report->constraints = arena_alloc(report->arena, (found->count + 1) * sizeof *report->constraints);
+    report->constraint_count = found->count;
+    report->constraint_candidates = found->candidates;
+    report->moved_plan_bytes = found->plan_bytes;
+    report->moved_specs_bytes = found->specs_bytes;
+    report->moved_list_bytes = found->list_bytes;
+    report->moved_annotated_bytes = found->all_bytes;
+    for (uint32_t i = 0; i < found->count; i++)
+        describe(report, &found->list[i], &report->constraints[i]);
 }
 
 enum { SHOWN_CONSTRAINTS = 20, MOST_BY_HAND = 40 };

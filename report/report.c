@@ -206,7 +206,7 @@ static struct report_collective measure_collective(const struct maker *maker, ui
         row.time_ps += maker->step_times[k] * step->trips;
         row.exposed_ps += maker->exposed[k];
     }
-    price_step(&maker->local, evaluator_machine(maker->report->evaluator), i, &row.algorithm);
+    row.algorithm = price_algorithm(&maker->local, evaluator_machine(maker->report->evaluator), i);
     row.decision = step_cause(maker, step, maker->cell_decision);
     row.choice = row.decision >= 0 || !maker->cell_choice ? -1 : step_cause(maker, step, maker->cell_choice);
     report_where(maker->n->program, op_behind(maker, step), row.location, sizeof row.location);
@@ -337,6 +337,7 @@ static void make_baselines(struct report *report, const struct search *search)
         snprintf(report->baselines[i].name, sizeof report->baselines[i].name, "%s", plan->found_by);
         report->baselines[i].price = plan->price;
         report->baselines[i].cost = plan->cost;
+        report->baselines[i].estimated = plan->estimated;
     }
 }
 
@@ -455,6 +456,7 @@ void report_add_baseline(struct report *report, const char *name, const struct p
     snprintf(more[report->baseline_count].name, sizeof more->name, "%s", name);
     more[report->baseline_count].price = *price;
     more[report->baseline_count].cost = cost;
+    more[report->baseline_count].estimated = false;
     report->baselines = more;
     report->baseline_count++;
 }

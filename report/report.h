@@ -12,6 +12,7 @@
 #include "report/alternatives.h"
 #include "report/lanes.h"
 #include "report/referee.h"
+#include "spmd/constraints.h"
 
 struct report_collective { /* one row a (kind, axes, bytes, source line, decision) */
     uint8_t kind;          /* enum spmd_step_kind */
@@ -65,6 +66,7 @@ struct report_baseline {
     char name[160];
     struct price price;
     struct cost cost;
+    bool estimated; /* far from the best: priced on the folded program alone */
 };
 struct report_argument {
     uint32_t index;
@@ -272,8 +274,13 @@ void report_text(const struct report *report, struct text *out);
 /* report.html: one file, under 2 MB, that needs nothing else (report/html.h) */
 void report_html(const struct report *report, struct text *out);
 
-/* finds report->constraints (spmd/constraints.h). Errors: of the walk. */
-enum error_code report_add_constraints(struct report *report, struct error *e) BASE_CHECKED;
+/* What of the plan specs do not say (spmd/constraints.h), which needs no report: it may be found while one is
+ * made. *out: owned, for report_add_constraints and spmd_constraints_release. Errors: of the walk;
+ * ERROR_INTERNAL: the plan's decisions do not replay to its hash. */
+enum error_code report_find_constraints(const struct evaluator *evaluator, const struct search_plan *plan,
+                                        struct spmd_constraints *out, struct error *e) BASE_CHECKED;
+/* report->constraints; found: of the report's plan, borrowed during the call */
+void report_add_constraints(struct report *report, const struct spmd_constraints *found);
 /* Finds report->classes; after all baselines were added. yours: the plan of the module's own shardings, or
  * NULL; borrowed during the call. */
 void report_add_classes(struct report *report, const struct search_plan *yours);

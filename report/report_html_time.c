@@ -59,7 +59,7 @@ void report_html_against(const struct report *report, struct text *text)
     struct report_baseline *sorted = report_baselines_sorted(report),
                            *all = mem_zalloc(report->baseline_count + 1, sizeof *all);
     memcpy(all + 1, sorted, report->baseline_count * sizeof *all);
-    all[0] = (struct report_baseline){"This plan", report->price, report->cost};
+    all[0] = (struct report_baseline){"This plan", report->price, report->cost, false};
     struct html_bars chart = {.title = "Step time of this plan and of the experts' plans",
                               .bars = bars,
                               .keys = keys,

@@ -99,9 +99,9 @@ static void write_baseline(const struct report *report, const struct report_base
     char step[32], peak[32];
     report_time(baseline->price.step_ps, step);
     report_bytes(baseline->price.peak_bytes, peak);
-    text_printf(text, "%-*s %12s %12s %6s %12.6f\n", width, baseline->name, step, peak,
+    text_printf(text, "%-*s %12s %12s %6s %12.6f%s\n", width, baseline->name, step, peak,
                 baseline->price.peak_bytes <= report->memory_limit_bytes ? "yes" : "no",
-                cost_value(baseline->cost));
+                cost_value(baseline->cost), baseline->estimated ? " ~" : "");
 }
 
 static void write_baselines(const struct report *report, struct text *text)
@@ -115,12 +115,17 @@ static void write_baselines(const struct report *report, struct text *text)
     for (uint32_t i = 0; i < shown; i++)
         width = (int)strlen(sorted[i].name) > width ? (int)strlen(sorted[i].name) : width;
     text_printf(text, "%-*s %12s %12s %6s %12s\n", width, "plan", "step", "peak", "fits", "cost");
-    write_baseline(report, &(struct report_baseline){"* this plan", report->price, report->cost}, width,
-                   text);
+    write_baseline(report, &(struct report_baseline){"* this plan", report->price, report->cost, false},
+                   width, text);
     for (uint32_t i = 0; i < shown; i++)
         write_baseline(report, &sorted[i], width, text);
     if (report->baseline_count > shown)
         text_printf(text, "… and %u more in report.json\n", report->baseline_count - shown);
+    bool estimated = false;
+    for (uint32_t i = 0; i < shown; i++)
+        estimated |= sorted[i].estimated;
+    if (estimated)
+        text_add(text, "~ far behind: priced on the folded program alone\n");
     free(sorted);
 }
 

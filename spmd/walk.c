@@ -40,6 +40,7 @@ static void release_scratch(struct spmd_scratch *scratch)
     VEC_FREE(&scratch->pending);
     VEC_FREE(&scratch->suspects);
     VEC_FREE(&scratch->remap);
+    free(scratch->boundary);
     free(scratch);
 }
 
@@ -81,13 +82,40 @@ static enum error_code ready_scratch(struct spmd_local *local, const struct nda 
     return ERROR_OK;
 }
 
+/* forms that are known are those of the same axes */
+static void ready_boundary(struct walk *walk)
+{
+    struct spmd_scratch *scratch = walk->scratch;
+    size_t count = (size_t)walk->nda->argument_count + walk->nda->result_count + 1;
+    if (scratch->boundary && memcmp(scratch->boundary_sizes, walk->size, sizeof walk->size) == 0)
+        return;
+    free(scratch->boundary);
+    scratch->boundary = mem_zalloc(count, sizeof *scratch->boundary);
+    memcpy(scratch->boundary_sizes, walk->size, sizeof walk->size);
+}
+
+void walk_boundary_form(const struct walk *walk, uint32_t space, struct spmd_form *form)
+{
+    const struct nda_space *at = &walk->nda->spaces[space];
+    struct walk_boundary *boundary =
+        &walk->scratch->boundary[at->index + (at->kind == NDA_SPACE_RESULT ? walk->nda->argument_count : 0)];
+    const struct plan_cell *cells = plan_space(walk->plan, space);
+    size_t size = walk->axes * sizeof *cells;
+    if (!boundary->known || memcmp(boundary->cells, cells, size) != 0) {
+        spmd_boundary_form(walk->context, walk->plan, space, &boundary->form);
+        memcpy(boundary->cells, cells, size);
+        boundary->known = true;
+    }
+    *form = boundary->form;
+}
+
 static void add_arguments(struct walk *walk)
 {
     const struct nda *n = walk->nda;
     struct spmd_form form;
 
     for (uint32_t i = 0; i < n->argument_count; i++) {
-        spmd_boundary_form(walk->context, walk->plan, n->arguments[i].space, &form);
+        walk_boundary_form(walk, n->arguments[i].space, &form);
         walk_add_version(walk, walk_new_value(walk, n->arguments[i].value, &form));
     }
     walk->local->argument_count = n->argument_count;
@@ -127,7 +155,7 @@ static void emit_result(struct walk *walk)
 
     for (uint32_t i = 0; i < ir->operand_count; i++) {
         uint32_t space = walk->nda->result_spaces[i];
-        spmd_boundary_form(walk->context, walk->plan, space, &form);
+        walk_boundary_form(walk, space, &form);
         uint32_t version = walk_obtain(walk, ir_operand(walk->program, op, i), &form, op, space);
         VEC_PUSH(&walk->scratch->stack, version);
     }
@@ -220,6 +248,7 @@ enum error_code spmd_walk(const struct plan_context *context, const struct plan 
         walk.regathers |= plan->regather[i] != 0;
     for (uint32_t i = 0; i < plan->group_count; i++)
         walk.wholes |= plan->whole[i] != 0;
+    ready_boundary(&walk);
     walk_defer(&walk);
     add_arguments(&walk);
     walk_block(&walk, n->block);

@@ -156,6 +156,13 @@ struct walk_pending { /* an all_reduce not yet placed */
     uint16_t element;
 };
 
+/* What an argument's or a result's form was when its space had these cells. */
+struct walk_boundary {
+    struct plan_cell cells[MESH_MAX_AXES];
+    struct spmd_form form;
+    bool known;
+};
+
 struct spmd_scratch {
     struct walk_table table;
     bool ready;
@@ -175,6 +182,8 @@ struct spmd_scratch {
     VEC(struct walk_pending) pending;
     VEC(uint32_t) suspects; /* steps that may have become dead */
     VEC(uint32_t) remap;
+    struct walk_boundary *boundary;        /* arguments', then results' */
+    int64_t boundary_sizes[MESH_MAX_AXES]; /* of the axes that they are known for */
 };
 
 struct walk {
@@ -322,6 +331,8 @@ enum { WALK_PENDING = UINT32_MAX - 1 };              /* value.step of a pending 
 void walk_while(struct walk *walk, uint32_t op);
 void walk_branch(struct walk *walk, uint32_t op);
 void walk_block(struct walk *walk, uint32_t block); /* walk.c: all ops but the terminator */
+/* walk.c: spmd_boundary_form, found once for the cells that a space has again and again */
+void walk_boundary_form(const struct walk *walk, uint32_t space, struct spmd_form *form);
 /* ---- walk.c: slow_first from the options */
 void walk_order_axes(struct walk *walk, const struct spmd_options *options);
 

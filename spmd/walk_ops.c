@@ -144,7 +144,7 @@ void walk_reduce_result(struct walk *walk, uint32_t value)
                 walk_form_drop(&wanted, walk->axes, axis);
     }
     const struct nda_atom *atoms = nda_atoms(walk->nda, origin);
-    for (uint32_t axis = 0; axis < walk->axes; axis++)
+    for (uint32_t axis = 0; axis < MESH_MAX_AXES; axis++)
         if (partial >> axis & 1)
             target.at[axis] = SPMD_REPLICATED;
     uint32_t placed = placed_axes(walk, &now, partial, &wanted);
@@ -285,7 +285,7 @@ void walk_wanted(const struct walk *walk, uint32_t u, uint32_t depth, struct spm
         uint32_t s = walk->table->slot_space[slot];
         const struct nda_space *space = &walk->nda->spaces[s];
         if (space->kind == NDA_SPACE_RESULT) {
-            spmd_boundary_form(walk->context, walk->plan, s, form);
+            walk_boundary_form(walk, s, form);
             walk_form_unwhole(form, walk->axes); /* cut by the result itself, last */
         } else if (space->kind == NDA_SPACE_BARRIER) {
             walk_space_cells(walk, s, cells);

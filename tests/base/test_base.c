@@ -2,6 +2,7 @@
 #include "support.h"
 
 #include "base/encode.h"
+#include "base/threads.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,23 @@ static void errors_have_one_text_each(void **state)
     assert_int_equal(error_set_at(&e, ERROR_INVALID_MODULE, 3, 7, "bad %s", "op"), ERROR_INVALID_MODULE);
     assert_int_equal(e.line, 3);
     assert_string_equal(e.message, "bad op");
+}
+
+static void add_share(void *user, uint32_t number)
+{
+    uint32_t *sums = user;
+    sums[number] += number + 1;
+}
+
+static void every_thread_does_its_share_once(void **state)
+{
+    (void)state;
+    for (uint32_t count = 1; count <= THREADS_MOST; count += 9) {
+        uint32_t sums[THREADS_MOST] = {0};
+        threads_run(count, add_share, sums);
+        for (uint32_t i = 0; i < THREADS_MOST; i++)
+            assert_int_equal(sums[i], i < count ? i + 1 : 0);
+    }
 }
 
 static void arena_gives_zeroed_aligned_memory(void **state)
@@ -159,6 +177,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(errors_have_one_text_each),
+        cmocka_unit_test(every_thread_does_its_share_once),
         cmocka_unit_test(arena_gives_zeroed_aligned_memory),
         cmocka_unit_test(text_and_vectors_grow),
         cmocka_unit_test(sha256_matches_the_standard),

@@ -34,7 +34,7 @@ def check_report(r):
     members(r['summary'], price + ' memory_limit_bytes found_by', 'summary')
     check(len(r['baselines']) > 1 and len(r['collectives']) > 0, 'there are baselines and collectives')
     for b in r['baselines']:
-        members(b, price + ' name', 'baseline')
+        members(b, price + ' name estimated', 'baseline')
     for c in r['collectives']:
         members(c, 'kind axes bytes count time_ps exposed_ps algorithm location decision because members member_bytes', 'collective')
         check(len(c['member_bytes']) == c['members'] and sum(c['member_bytes']) == c['bytes'], f'members of a collective: {c}')
