@@ -66,6 +66,7 @@ struct op_info {
     uint8_t update;     /* OP_UPDATE: the operand that is written into operand 0 */
     uint8_t effort;     /* elementwise: bytes that an H100 moves while it computes one element */
     uint8_t joins;      /* concatenation */
+    uint8_t idle;       /* reduction over dimensions of one element: a reshape */
     uint8_t picks;      /* scatter: of one element into each row */
     uint8_t scores;     /* exponential of masked float32 scores, along a row of at most SCORES_MOST */
     uint8_t short_row;  /* OP_REDUCE: of one array, along its last dimension, at most ROW_MOST elements */
@@ -408,14 +409,16 @@ const struct kernel *price_depth_first(struct price_scratch *scratch, const stru
 /* right after price_depth_first: the same by memory, of what is ready the kernel that frees most */
 const struct kernel *price_by_memory(struct price_scratch *scratch);
 
-/* a scatter that picks and a concatenation, where they are elementwise */
-extern const struct op_info price_pick_info, price_join_info;
+/* a scatter that picks and a concatenation, where they are elementwise; a reduction of nothing */
+extern const struct op_info price_pick_info, price_join_info, price_idle_info;
 static inline const struct op_info *step_info(const struct price_scratch *scratch,
                                               const struct spmd_step *step)
 {
     const struct op_info *info = &scratch->program->ops[step->op];
     if (info->joins && scratch->rules & COST_FUSE_JOINS)
         return &price_join_info;
+    if (info->idle && scratch->rules & COST_FUSE_ROWS)
+        return &price_idle_info;
     return info->picks && scratch->rules & COST_FUSE_PICKS ? &price_pick_info : info;
 }
 extern const struct op_info price_slice_info, price_masked_info, price_partial_info, price_mark_info;

@@ -168,6 +168,20 @@ static bool reduces_short_row(const struct ir_program *program, uint32_t op)
     return dims.at[0] == (int64_t)from->rank - 1 && ir_type_dims(program, from)[dims.at[0]] <= ROW_MOST;
 }
 
+/* over dimensions of one element, of one array: what differentiating a broadcast leaves */
+static bool reduces_nothing(const struct ir_program *program, uint32_t op)
+{
+    struct ir_dims dims;
+    if (program->ops[op].code != IR_REDUCE || program->ops[op].result_count != 1 ||
+        ir_dims(program, op, "dimensions", &dims) != 0)
+        return false;
+    const int64_t *extents = ir_type_dims(program, ir_value_type(program, ir_operand(program, op, 0)));
+    for (uint32_t i = 0; i < dims.count; i++)
+        if (extents[dims.at[i]] != 1)
+            return false;
+    return true;
+}
+
 /* one element a row: every dimension but one is a batch's, and windows have none */
 static bool scatters_elements(const struct ir_program *program, uint32_t op)
 {
@@ -333,6 +347,7 @@ static struct op_info describe_op(const struct ir_program *program, uint32_t op)
     info.effort = effort_of(ir_op->code);
     info.work = work_of(program, op, info.effort);
     info.short_row = info.class == OP_REDUCE && reduces_short_row(program, op);
+    info.idle = info.class == OP_REDUCE && reduces_nothing(program, op);
     info.scores = is_of_scores(program, op);
     info.joins = family == IR_FAMILY_CONCATENATE;
     info.picks = info.class == OP_UPDATE && scatters_elements(program, op);
