@@ -143,6 +143,7 @@ struct value_times {
     uint32_t gather;    /* 1 + its number among the gathers of weights that ran ahead; 0: none */
     uint32_t late;      /* late.c: number of the last late collective that it is computed from; 0: none */
     uint8_t of_weights; /* computed from arguments without a matrix product: set by price_times */
+    uint8_t ahead;      /* .. and without a collective */
 };
 
 enum step_fate {
@@ -202,7 +203,7 @@ struct scatter {
 struct late_kernel {
     uint32_t next, first, last; /* 1 + kernel; first, last: of list i in entry i */
     uint32_t member;            /* 1 + the member before it of the collective that it is part of */
-    bool done;
+    uint32_t behind;            /* collectives of the chain that stand before it */
     /* of group i in entry i: the late collective's number; members that are not issued, the last that was
      * held; what those held take together, when their operands are there */
     uint32_t number, members, held;
@@ -350,10 +351,11 @@ void price_combine(struct price_scratch *scratch, const struct spmd_local *local
 bool price_is_late(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel);
 /* no late kernels */
 void price_late_begin(struct price_scratch *scratch);
-/* puts a late kernel into the list of the last late collective that it is computed from; collectives are
- * numbered from 1 on, in `count`, those of one group once */
+/* puts a late kernel, which `behind` collectives of the chain stand before, into the list of the last late
+ * collective that it is computed from; late collectives are numbered from 1 on, in `count`, those of one
+ * group once */
 void price_late_add(struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel,
-                    uint32_t *count);
+                    uint32_t behind, uint32_t *count);
 /* Collectives that run as one: the members of a tuple op, or those that the compiler combines. */
 struct joined {
     int64_t bytes, ps; /* what those so far move and take */

@@ -54,7 +54,7 @@ static uint32_t number_of(struct price_scratch *scratch, uint32_t kernel, uint32
 }
 
 void price_late_add(struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel,
-                    uint32_t *count)
+                    uint32_t behind, uint32_t *count)
 {
     const struct kernel *k = &scratch->kernels[kernel];
     const struct spmd_step *step = &local->steps[k->step];
@@ -64,6 +64,7 @@ void price_late_add(struct price_scratch *scratch, const struct spmd_local *loca
         list = late > list ? late : list;
     }
     append(scratch, list, kernel);
+    scratch->late[kernel].behind = behind;
     uint32_t number = spmd_step_is_collective(step) ? number_of(scratch, kernel, list, count) : list;
     for (uint32_t result = 0; result < step->result_count; result++)
         scratch->times[step->results + result].late = number;
