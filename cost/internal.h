@@ -366,7 +366,7 @@ struct joined {
 };
 enum { JOINED_KINDS = 16 }; /* kinds x sets of axes x roles that wait at a time; more start anew */
 struct joining {
-    struct joined tuple, open[JOINED_KINDS];
+    struct joined tuple, alone, open[JOINED_KINDS];
     uint32_t count, begun;
 };
 enum tuple_place { TUPLE_NONE, TUPLE_FIRST, TUPLE_NEXT }; /* among the members of a tuple op */

@@ -524,8 +524,8 @@ static int64_t collective_bytes(const struct spmd_local *local, const struct spm
 }
 
 /* Which collectives a compiler combines, although they stand apart in the program: those that nothing waits
- * for in between. */
-enum { ROLE_OTHER, ROLE_WEIGHT, ROLE_GRADIENT };
+ * for in between. Results are gathered for no product: weights that were updated in parts. */
+enum { ROLE_OTHER, ROLE_WEIGHT, ROLE_GRADIENT, ROLE_RESULT };
 
 /* one more member is charged what it adds to those before it: latency is paid once */
 static int64_t add_member(struct joined *joined, const struct spmd_local *local,
@@ -542,7 +542,9 @@ static int64_t add_member(struct joined *joined, const struct spmd_local *local,
 static uint8_t role_of(const struct price_scratch *scratch, const struct spmd_step *step)
 {
     if (step->kind == SPMD_ALL_GATHER)
-        return scratch->times[step->results].of_weights ? ROLE_WEIGHT : ROLE_OTHER;
+        return scratch->times[step->results].of_weights     ? ROLE_WEIGHT
+               : scratch->uses[step->results].feeds_matmul ? ROLE_OTHER
+                                                            : ROLE_RESULT;
     if (step->kind != SPMD_ALL_REDUCE && step->kind != SPMD_REDUCE_SCATTER)
         return ROLE_OTHER;
     return scratch->uses[step->results].feeds_matmul ? ROLE_OTHER : ROLE_GRADIENT;
@@ -553,6 +555,10 @@ static struct joined *find_joined(struct joining *joining, const struct spmd_ste
                                   int64_t result_bytes, int64_t combine_bytes)
 {
     uint32_t axes = 0, i = 0;
+    if (result_bytes > combine_bytes) { /* combined with none, those before and behind it may be */
+        joining->alone = (struct joined){.number = ++joining->begun};
+        return &joining->alone;
+    }
     for (uint32_t k = 0; k < step->axis_count; k++)
         axes |= 1u << step->axes[k];
     while (i < joining->count && !(joining->open[i].kind == step->kind && joining->open[i].axes == axes &&
