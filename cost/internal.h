@@ -141,10 +141,13 @@ enum {
 struct value_times {
     int64_t ready_ps, path_ps;
     uint32_t gather;    /* 1 + its number among the gathers of weights that ran ahead; 0: none */
-    uint32_t late;      /* late.c: number of the last late collective that it is computed from; 0: none */
+    uint32_t late;      /* late.c: number of the last late collective that it is computed from; 0: none; or
+                         * LATE_GROUP and the group that is that collective */
     uint8_t of_weights; /* computed from arguments without a matrix product: set by price_times */
     uint8_t ahead;      /* .. and without a collective */
 };
+
+#define LATE_GROUP (1u << 31)
 
 enum step_fate {
     FATE_FREE,   /* nothing to do: constants */

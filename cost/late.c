@@ -39,18 +39,22 @@ static void append(struct price_scratch *scratch, uint32_t list, uint32_t kernel
     late[list].last = kernel + 1;
 }
 
-/* the number of a late collective; members of a group have one. A group whose number is not above `after`
- * begins anew: what it is made of would come behind it. */
+/* the number of a late collective; a group has that of the member seen last, for it runs then. A group whose
+ * number is not above `after` begins anew: what it is made of would come behind it. */
 static uint32_t number_of(struct price_scratch *scratch, uint32_t kernel, uint32_t after, uint32_t *count)
 {
     uint32_t group = scratch->kernels[kernel].joined;
     if (!group || after)
         return ++*count;
-    struct late_kernel *of_group = &scratch->late[group];
-    if (!of_group->number)
-        of_group->number = ++*count;
-    of_group->members++;
-    return of_group->number;
+    scratch->late[group].number = ++*count;
+    scratch->late[group].members++;
+    return LATE_GROUP | group;
+}
+
+/* the list of what is computed from a late collective */
+static inline uint32_t list_after(const struct price_scratch *scratch, uint32_t late)
+{
+    return late & LATE_GROUP ? scratch->late[late & ~LATE_GROUP].number : late;
 }
 
 void price_late_add(struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel,
@@ -60,7 +64,7 @@ void price_late_add(struct price_scratch *scratch, const struct spmd_local *loca
     const struct spmd_step *step = &local->steps[k->step];
     uint32_t list = 0;
     for (uint32_t i = k->roots; i < k->roots + k->root_count; i++) {
-        uint32_t late = scratch->times[scratch->pool[i].value].late;
+        uint32_t late = list_after(scratch, scratch->times[scratch->pool[i].value].late);
         list = late > list ? late : list;
     }
     append(scratch, list, kernel);

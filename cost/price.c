@@ -296,7 +296,7 @@ enum { LATE_BY = 2 };
 static int64_t fill_wait(struct run *run, int64_t ps)
 {
     struct late_kernel *late = run->scratch->late;
-    uint32_t later_by = run->chain_count == run->chain_total ? 1 : LATE_BY;
+    uint32_t later_by = run->chain_count == run->chain_total ? 0 : LATE_BY;
     int64_t longest = 0, covered = 0;
     for (uint32_t at = late[0].first; at && late[at - 1].behind + later_by < run->chain_count;
          at = late[0].first) {
