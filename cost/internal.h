@@ -141,13 +141,10 @@ enum {
 struct value_times {
     int64_t ready_ps, path_ps;
     uint32_t gather;    /* 1 + its number among the gathers of weights that ran ahead; 0: none */
-    uint32_t late;      /* late.c: number of the last late collective that it is computed from; 0: none; or
-                         * LATE_GROUP and the group that is that collective */
+    uint32_t late;      /* late.c: list of what is computed from the last late collective that it is; 0: of none */
     uint8_t of_weights; /* computed from arguments without a matrix product: set by price_times */
     uint8_t ahead;      /* .. and without a collective */
 };
-
-#define LATE_GROUP (1u << 31)
 
 enum step_fate {
     FATE_FREE,   /* nothing to do: constants */
@@ -207,9 +204,10 @@ struct late_kernel {
     uint32_t next, first, last; /* 1 + kernel; first, last: of list i in entry i */
     uint32_t member;            /* 1 + the member before it of the collective that it is part of */
     uint32_t behind;            /* collectives of the chain that stand before it */
-    /* of group i in entry i: the late collective's number; members that are not issued, the last that was
-     * held; what those held take together, when their operands are there */
-    uint32_t number, members, held;
+    uint32_t group;             /* of late collective i in entry i: the group that it belongs to; 0: none */
+    /* of group i in entry i: its list, the number of its last member; members that are not issued, the last
+     * that was held; what those held take together, when their operands are there */
+    uint32_t list, number, members, held;
     int64_t held_ps, ready_ps;
 };
 
@@ -354,6 +352,9 @@ void price_combine(struct price_scratch *scratch, const struct spmd_local *local
 bool price_is_late(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel);
 /* no late kernels */
 void price_late_begin(struct price_scratch *scratch);
+/* the list that runs when late collective `number` is done; LATE_NONE: another member of its group is the last */
+#define LATE_NONE UINT32_MAX
+uint32_t price_late_list(const struct price_scratch *scratch, uint32_t number);
 /* puts a late kernel, which `behind` collectives of the chain stand before, into the list of the last late
  * collective that it is computed from; late collectives are numbered from 1 on, in `count`, those of one
  * group once */

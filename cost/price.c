@@ -317,7 +317,10 @@ static int64_t run_late(struct run *run)
 {
     struct late_kernel *late = run->scratch->late;
     int64_t longest = 0;
-    for (uint32_t list = 0; list <= run->late_count; list++) {
+    for (uint32_t number = 0; number <= run->late_count; number++) {
+        uint32_t list = price_late_list(run->scratch, number);
+        if (list == LATE_NONE)
+            continue;
         for (uint32_t at = late[list].first; at; at = late[at - 1].next)
             longest = later(longest, run_late_kernel(run, at - 1));
         late[list].first = late[list].last = 0;
