@@ -141,7 +141,7 @@ enum {
 struct value_times {
     int64_t ready_ps, path_ps;
     uint32_t gather;    /* 1 + its number among the gathers of weights that ran ahead; 0: none */
-    uint32_t late;      /* late.c: list of what is computed from the last late collective that it is; 0: of none */
+    uint32_t late;      /* late.c: list of what waits for the late collective that it is computed from; or 0 */
     uint8_t of_weights; /* computed from arguments without a matrix product: set by price_times */
     uint8_t ahead;      /* .. and without a collective */
 };
@@ -352,7 +352,7 @@ void price_combine(struct price_scratch *scratch, const struct spmd_local *local
 bool price_is_late(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel);
 /* no late kernels */
 void price_late_begin(struct price_scratch *scratch);
-/* the list that runs when late collective `number` is done; LATE_NONE: another member of its group is the last */
+/* the list that runs when late collective `number` is done; LATE_NONE: its group has later members */
 #define LATE_NONE UINT32_MAX
 uint32_t price_late_list(const struct price_scratch *scratch, uint32_t number);
 /* puts a late kernel, which `behind` collectives of the chain stand before, into the list of the last late
