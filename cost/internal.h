@@ -140,8 +140,8 @@ enum {
 /* When a buffer is there: on the streams, and along the longest chain of dependencies. */
 struct value_times {
     int64_t ready_ps, path_ps;
-    uint32_t gather;    /* 1 + its number among the gathers of weights that ran ahead; 0: none */
-    uint32_t late;      /* late.c: list of what waits for the late collective that it is computed from; or 0 */
+    uint32_t gather; /* 1 + its number among the gathers of weights that ran ahead; 0: none */
+    uint32_t late;   /* late.c: list of what waits for the late collective that it is computed from; or 0 */
     uint8_t of_weights; /* computed from arguments without a matrix product: set by price_times */
     uint8_t ahead;      /* .. and without a collective */
 };

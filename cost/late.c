@@ -6,10 +6,11 @@
  *
  * XLA for GPUs schedules from the end: reductions of gradients come last, hidden behind the products that
  * make weights' gradients and behind the updates of other parameters. Here these kernels are put into lists,
- * which price.c runs when the chain is through: list 0 what waits for no late collective (products, in
- * program order, and the reductions of what they make), list n what is computed from late collective n and
- * none of a higher number. So no update holds up the products behind it. Reductions that are combined have one
- * list, which runs at the number of the last of them. Nothing here knows times. */
+ * which price.c runs when the chain is through, or, where the chain waits for collectives of its own, list 0
+ * from its front in between: list 0 what waits for no late collective (products, in program order, and the
+ * reductions of what they make), list n what is computed from late collective n and none of a higher number.
+ * So no update holds up the products behind it. Reductions that are combined have one list, which runs at the
+ * number of the last of them. Nothing here knows times. */
 #include "cost/internal.h"
 
 #include <string.h>
@@ -40,7 +41,7 @@ static void append(struct price_scratch *scratch, uint32_t list, uint32_t kernel
 }
 
 /* The list of what is computed from a late collective. Members of a group have one, which runs when the last
- * of them is done. A group is not used after another late collective: what it is made of would come behind. */
+ * of them is done. What is computed from another late collective joins none: its operands come behind. */
 static uint32_t list_of(struct price_scratch *scratch, uint32_t kernel, uint32_t after, uint32_t *count)
 {
     uint32_t group = scratch->kernels[kernel].joined, number = ++*count;

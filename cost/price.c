@@ -12,8 +12,11 @@
  * it gets wrong. Gathers of weights, whose operands come from arguments without a matrix product, run as far
  * ahead as the stream lets them, but hold no more than a bounded number of bytes that nobody has read yet.
  * Where the backend runs gradients late, what no product needs is put off (late.c): behind each collective
- * that products wait for one product of a weight's gradient runs, the others when the chain is through, then
- * the updates in the order of their reductions; combined reductions start with their last member. Where
+ * that products wait for, what was put off two of them earlier runs until it takes as long, reductions
+ * included, the others when the chain is through, then the updates in the order of their reductions; combined
+ * reductions start with their last member. How much runs behind a collective is the one thing that depends on
+ * times: a collective that takes less may leave a product to the end. What is computed from arguments alone
+ * runs ahead of the program, for the gathers of it. Where
  * nothing overlaps (cost_machine.asynchronous is false) a collective blocks both streams.
  *
  * Nothing crosses the mark of a loop or a branch: both streams join there. In a loop every step counts trips

@@ -542,9 +542,9 @@ static int64_t add_member(struct joined *joined, const struct spmd_local *local,
 static uint8_t role_of(const struct price_scratch *scratch, const struct spmd_step *step)
 {
     if (step->kind == SPMD_ALL_GATHER)
-        return scratch->times[step->results].of_weights     ? ROLE_WEIGHT
+        return scratch->times[step->results].of_weights    ? ROLE_WEIGHT
                : scratch->uses[step->results].feeds_matmul ? ROLE_OTHER
-                                                            : ROLE_RESULT;
+                                                           : ROLE_RESULT;
     if (step->kind != SPMD_ALL_REDUCE && step->kind != SPMD_REDUCE_SCATTER)
         return ROLE_OTHER;
     return scratch->uses[step->results].feeds_matmul ? ROLE_OTHER : ROLE_GRADIENT;

@@ -167,8 +167,8 @@ static void exponentials_of_rows_are_repeated(void **state)
     static const char text[] =
         "func.func @main(%x: " ROWS ", %p: " ROWS ", %q: " ROWS ") -> (" ROWS ", " ROWS ", " ROWS ") {\n"
         "    %least = stablehlo.constant dense<0xFF80> : tensor<bf16>\n"
-        "    %m = stablehlo.reduce(%x init: %least) applies stablehlo.maximum across dimensions = [1] : (" ROWS
-        ", tensor<bf16>) -> tensor<1024xbf16>\n"
+        "    %m = stablehlo.reduce(%x init: %least) applies stablehlo.maximum across dimensions = [1] : "
+        "(" ROWS ", tensor<bf16>) -> tensor<1024xbf16>\n"
         "    %b = stablehlo.broadcast_in_dim %m, dims = [0] : (tensor<1024xbf16>) -> " ROWS "\n"
         "    %y = stablehlo.subtract %x, %b : " ROWS "\n"
         "    %e = stablehlo.exponential %y : " ROWS "\n"

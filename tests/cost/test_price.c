@@ -409,8 +409,7 @@ static void small_results_are_combined(void **state)
         TOY_END(&toy, a, b, c);
         int64_t *times = price_step_times(&toy.local, &toy.machine);
         uint8_t axis = 0;
-        int64_t both =
-            cost_collective_price(&toy.machine, &toy.mesh, kind, &axis, 1, 2 * 4 * small).time_ps;
+        int64_t both = cost_collective_price(&toy.machine, &toy.mesh, kind, &axis, 1, 2 * 4 * small).time_ps;
         assert_int_equal(times[1] + times[3], both);
         free(times);
         toy_release(&toy);

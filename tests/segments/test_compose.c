@@ -337,8 +337,9 @@ static void ends_early(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_chains), cmocka_unit_test(three_of_81),
-                                       cmocka_unit_test(sums_are_the_walk), cmocka_unit_test(against_the_walk), cmocka_unit_test(tight_memory),
-                                       cmocka_unit_test(ends_early)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_chains),     cmocka_unit_test(three_of_81),
+        cmocka_unit_test(sums_are_the_walk), cmocka_unit_test(against_the_walk),
+        cmocka_unit_test(tight_memory),      cmocka_unit_test(ends_early)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
