@@ -88,8 +88,8 @@ struct run {
     struct clock clock;
     struct window window;
     struct price_interval *trace; /* NULL, or one a kernel */
-    /* where the backend runs gradients late: late collectives numbered; collectives of the chain that ran, and
-     * those up to the next mark */
+    /* where the backend runs gradients late: late collectives numbered; collectives of the chain that ran,
+     * and those up to the next mark */
     uint32_t late_count, chain_count, chain_total;
     bool gradients_late;
     int64_t held_ps; /* of members that the collective which runs now takes along */

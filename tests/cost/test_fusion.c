@@ -280,6 +280,41 @@ static uint32_t batched_product(struct toy *toy, int64_t floats, uint32_t value)
     return toy_step(toy, SPMD_OP, op, reads, 2, 1, floats);
 }
 
+/* A chain of products with an all_reduce behind each, five of them. What no product needs, made behind the
+ * first one, runs behind the fourth, with its reduction in the gap before the fifth. */
+static void gradients_run_in_gaps(void **state)
+{
+    enum { FLOATS = 1 << 20, CHAIN = 5 };
+    struct toy toy;
+    uint32_t at = 0, gradient = 0, reduced = 0, product[CHAIN], sum[CHAIN], steps = 0, late = 0;
+    toy_begin(&toy, 1, (int64_t[]){FLOATS}, NULL);
+    cost_machine_set_backend(&toy.machine, &toy.mesh, COST_XLA_GPU);
+    for (uint32_t i = 0; i < CHAIN; i++) {
+        at = batched_product(&toy, FLOATS, at);
+        product[i] = steps++;
+        at = TOY_STEP(&toy, SPMD_ALL_REDUCE, 1, FLOATS, at);
+        sum[i] = steps++;
+        toy.local.steps[sum[i]].axis_count = 1;
+        if (i > 0)
+            continue;
+        gradient = TOY_OP(&toy, "sort", FLOATS, at);
+        late = steps++;
+        reduced = TOY_STEP(&toy, SPMD_ALL_REDUCE, 1, FLOATS, gradient);
+        toy.local.steps[steps++].axis_count = 1;
+    }
+    at = batched_product(&toy, FLOATS, at);
+    TOY_END(&toy, at, reduced);
+    uint32_t count;
+    struct price_interval *trace = price_trace(&toy.local, &toy.machine, &count);
+    assert_int_equal(count, steps + 2); /* a kernel a step */
+    assert_int_equal(trace[late].start_ps, trace[product[3]].end_ps);
+    int64_t there = trace[late].end_ps, free_ps = trace[sum[3]].end_ps;
+    assert_int_equal(trace[late + 1].start_ps, there > free_ps ? there : free_ps);
+    assert_true(trace[late + 1].end_ps <= trace[sum[4]].start_ps);
+    free(trace);
+    toy_release(&toy);
+}
+
 enum { WIDE = 9 * MIB, NARROW = 1024 }; /* elements */
 
 /* Something four times as large as the moment, of which a product is made that is reduced, with others or
@@ -725,6 +760,7 @@ int main(void)
         cmocka_unit_test(effort_counts),
         cmocka_unit_test(small_values_are_not_launched_for),
         cmocka_unit_test(gathers_take_their_producers_in),
+        cmocka_unit_test(gradients_run_in_gaps),
         cmocka_unit_test(rows_stay_in_the_kernel),
         cmocka_unit_test(reductions_of_nothing_are_reshapes),
         cmocka_unit_test(exponentials_of_rows_are_repeated),
