@@ -56,6 +56,10 @@ SETS = {
                          "batch": 64, "length": 1024}),
     "shared": ("gemma", {"width": 2048, "hidden": 8192, "heads": 16, "head": 128, "vocabulary": 32768, "batch": 32, "length": 1024}),
     "filters": ("filters", {"width": 2048, "inner": 4096, "hidden": 8192, "taps": 4, "vocabulary": 32768, "batch": 64, "length": 1024}),
+    "routed": ("experts", {"width": 1536, "hidden": 6144, "heads": 12, "head": 128, "experts": 8, "vocabulary": 65536, "batch": 64,
+                           "length": 512}),
+    "translate": ("seq2seq", {"width": 2048, "hidden": 5632, "heads": 16, "head": 128, "vocabulary": 32768, "batch": 32, "length": 1024,
+                              "source": 512}),
     "mixer": ("mixer", {"width": 2048, "hidden": 8192, "tokens": 1024, "mixing": 4096, "pixels": 768, "classes": 1024, "batch": 256}),
 }
 

@@ -46,7 +46,7 @@ static inline enum step_fate op_fate(const struct value_use *result, const struc
 const struct op_info price_slice_info = {.class = OP_CUT}, price_masked_info = {.class = OP_CHEAP},
                      price_partial_info = {.class = OP_ALIAS}, price_mark_info = {.class = OP_OTHER},
                      price_pick_info = {.class = OP_ELEMENTWISE, .in_place = 1},
-                     price_join_info = {.class = OP_ELEMENTWISE};
+                     price_join_info = {.class = OP_ELEMENTWISE}, price_idle_info = {.class = OP_CHEAP};
 
 static inline enum step_fate fate_of(const struct price_scratch *scratch, const struct spmd_local *local,
                                      const struct spmd_step *step, const struct op_info *info)
@@ -312,7 +312,7 @@ void price_fuse(struct price_scratch *scratch, const struct spmd_local *local)
     find_uses(scratch, local);
     for (uint32_t argument = 0; argument < local->argument_count; argument++) {
         begin_value(&scratch->values[argument]);
-        scratch->times[argument] = (struct value_times){.of_weights = 1};
+        scratch->times[argument] = (struct value_times){.of_weights = 1, .ahead = 1};
     }
     for (uint32_t i = 0; i < local->step_count; i++) {
         const struct spmd_step *step = &local->steps[i];

@@ -67,6 +67,7 @@ struct op_info {
     uint8_t update;     /* OP_UPDATE: the operand that is written into operand 0 */
     uint8_t effort;     /* elementwise: bytes that an H100 moves while it computes one element */
     uint8_t joins;      /* concatenation */
+    uint8_t idle;       /* reduction over dimensions of one element: a reshape */
     uint8_t picks;      /* scatter: of one element into each row */
     uint8_t scores;     /* exponential of masked float32 scores, along a row of at most SCORES_MOST */
     uint8_t short_row;  /* OP_REDUCE: of one array, along its last dimension, at most ROW_MOST elements */
@@ -142,9 +143,10 @@ enum {
 /* When a buffer is there: on the streams, and along the longest chain of dependencies. */
 struct value_times {
     int64_t ready_ps, path_ps;
-    uint32_t gather;    /* 1 + its number among the gathers of weights that ran ahead; 0: none */
-    uint32_t late;      /* late.c: number of the last late collective that it is computed from; 0: none */
+    uint32_t gather; /* 1 + its number among the gathers of weights that ran ahead; 0: none */
+    uint32_t late;   /* late.c: list of what waits for the late collective that it is computed from; or 0 */
     uint8_t of_weights; /* computed from arguments without a matrix product: set by price_times */
+    uint8_t ahead;      /* .. and without a collective */
 };
 
 enum step_fate {
@@ -204,10 +206,11 @@ struct scatter {
 struct late_kernel {
     uint32_t next, first, last; /* 1 + kernel; first, last: of list i in entry i */
     uint32_t member;            /* 1 + the member before it of the collective that it is part of */
-    bool done;
-    /* of group i in entry i: the late collective's number; members that are not issued, the last that was
-     * held; what those held take together, when their operands are there */
-    uint32_t number, members, held;
+    uint32_t behind;            /* collectives of the chain that stand before it */
+    uint32_t group;             /* of late collective i in entry i: the group that it belongs to; 0: none */
+    /* of group i in entry i: its list, the number of its last member; members that are not issued, the last
+     * that was held; what those held take together, when their operands are there */
+    uint32_t list, number, members, held;
     int64_t held_ps, ready_ps;
 };
 
@@ -358,10 +361,14 @@ void price_combine(struct price_scratch *scratch, const struct spmd_local *local
 bool price_is_late(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel);
 /* no late kernels */
 void price_late_begin(struct price_scratch *scratch);
-/* puts a late kernel into the list of the last late collective that it is computed from; collectives are
- * numbered from 1 on, in `count`, those of one group once */
+/* the list that runs when late collective `number` is done; LATE_NONE: its group has later members */
+#define LATE_NONE UINT32_MAX
+uint32_t price_late_list(const struct price_scratch *scratch, uint32_t number);
+/* puts a late kernel, which `behind` collectives of the chain stand before, into the list of the last late
+ * collective that it is computed from; late collectives are numbered from 1 on, in `count`, those of one
+ * group once */
 void price_late_add(struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel,
-                    uint32_t *count);
+                    uint32_t behind, uint32_t *count);
 /* Collectives that run as one: the members of a tuple op, or those that the compiler combines. */
 struct joined {
     int64_t bytes, ps; /* what those so far move and take */
@@ -372,7 +379,7 @@ struct joined {
 };
 enum { JOINED_KINDS = 16 }; /* kinds x sets of axes x roles that wait at a time; more start anew */
 struct joining {
-    struct joined tuple, open[JOINED_KINDS];
+    struct joined tuple, alone, open[JOINED_KINDS];
     uint32_t count, begun;
 };
 enum tuple_place { TUPLE_NONE, TUPLE_FIRST, TUPLE_NEXT }; /* among the members of a tuple op */
@@ -431,14 +438,16 @@ const struct kernel *price_depth_first(struct price_scratch *scratch, const stru
 /* right after price_depth_first: the same by memory, of what is ready the kernel that frees most */
 const struct kernel *price_by_memory(struct price_scratch *scratch);
 
-/* a scatter that picks and a concatenation, where they are elementwise */
-extern const struct op_info price_pick_info, price_join_info;
+/* a scatter that picks and a concatenation, where they are elementwise; a reduction of nothing */
+extern const struct op_info price_pick_info, price_join_info, price_idle_info;
 static inline const struct op_info *step_info(const struct price_scratch *scratch,
                                               const struct spmd_step *step)
 {
     const struct op_info *info = &scratch->program->ops[step->op];
     if (info->joins && scratch->rules & COST_FUSE_JOINS)
         return &price_join_info;
+    if (info->idle && scratch->rules & COST_FUSE_ROWS)
+        return &price_idle_info;
     return info->picks && scratch->rules & COST_FUSE_PICKS ? &price_pick_info : info;
 }
 extern const struct op_info price_slice_info, price_masked_info, price_partial_info, price_mark_info;

@@ -6,10 +6,11 @@
  *
  * XLA for GPUs schedules from the end: reductions of gradients come last, hidden behind the products that
  * make weights' gradients and behind the updates of other parameters. Here these kernels are put into lists,
- * which price.c runs when the chain is through: list 0 what waits for no late collective (products, in
- * program order, and the reductions of what they make), list n what is computed from late collective n and
- * none of a higher number. So no update holds up the products behind it, and all orders depend on the program
- * alone. Reductions that are combined have one number. Nothing here knows times. */
+ * which price.c runs when the chain is through, or, where the chain waits for collectives of its own, list 0
+ * from its front in between: list 0 what waits for no late collective (products, in program order, and the
+ * reductions of what they make), list n what is computed from late collective n and none of a higher number.
+ * So no update holds up the products behind it. Reductions that are combined have one list, which runs at the
+ * number of the last of them. Nothing here knows times. */
 #include "cost/internal.h"
 
 #include <string.h>
@@ -39,32 +40,47 @@ static void append(struct price_scratch *scratch, uint32_t list, uint32_t kernel
     late[list].last = kernel + 1;
 }
 
-/* the number of a late collective; members of a group have one. A group whose number is not above `after`
- * begins anew: what it is made of would come behind it. */
-static uint32_t number_of(struct price_scratch *scratch, uint32_t kernel, uint32_t after, uint32_t *count)
+/* The list of what is computed from a late collective. Members of a group have one, which runs when the last
+ * of them is done. What is computed from another late collective joins none: its operands come behind. */
+static uint32_t list_of(struct price_scratch *scratch, uint32_t kernel, uint32_t after, uint32_t *count)
 {
-    uint32_t group = scratch->kernels[kernel].joined;
+    uint32_t group = scratch->kernels[kernel].joined, number = ++*count;
     if (!group || after)
-        return ++*count;
+        return number;
     struct late_kernel *of_group = &scratch->late[group];
-    if (!of_group->number)
-        of_group->number = ++*count;
+    scratch->late[number].group = group;
+    of_group->list = of_group->list ? of_group->list : number;
+    of_group->number = number;
     of_group->members++;
-    return of_group->number;
+    return of_group->list;
+}
+
+/* the number of the late collective that a list waits for, as far as is known */
+static inline uint32_t number_of(const struct late_kernel *late, uint32_t list)
+{
+    return late[list].group ? late[late[list].group].number : list;
+}
+
+uint32_t price_late_list(const struct price_scratch *scratch, uint32_t number)
+{
+    const struct late_kernel *late = scratch->late;
+    uint32_t group = late[number].group;
+    return !group ? number : late[group].number == number ? late[group].list : LATE_NONE;
 }
 
 void price_late_add(struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel,
-                    uint32_t *count)
+                    uint32_t behind, uint32_t *count)
 {
     const struct kernel *k = &scratch->kernels[kernel];
     const struct spmd_step *step = &local->steps[k->step];
     uint32_t list = 0;
     for (uint32_t i = k->roots; i < k->roots + k->root_count; i++) {
         uint32_t late = scratch->times[scratch->pool[i].value].late;
-        list = late > list ? late : list;
+        list = number_of(scratch->late, late) > number_of(scratch->late, list) ? late : list;
     }
     append(scratch, list, kernel);
-    uint32_t number = spmd_step_is_collective(step) ? number_of(scratch, kernel, list, count) : list;
+    scratch->late[kernel].behind = behind;
+    uint32_t next = spmd_step_is_collective(step) ? list_of(scratch, kernel, list, count) : list;
     for (uint32_t result = 0; result < step->result_count; result++)
-        scratch->times[step->results + result].late = number;
+        scratch->times[step->results + result].late = next;
 }

@@ -12,8 +12,11 @@
  * it gets wrong. Gathers of weights, whose operands come from arguments without a matrix product, run as far
  * ahead as the stream lets them, but hold no more than a bounded number of bytes that nobody has read yet.
  * Where the backend runs gradients late, what no product needs is put off (late.c): behind each collective
- * that products wait for one product of a weight's gradient runs, the others when the chain is through, then
- * the updates in the order of their reductions; combined reductions start with their last member. Where
+ * that products wait for, what was put off two of them earlier runs until it takes as long, reductions
+ * included, the others when the chain is through, then the updates in the order of their reductions; combined
+ * reductions start with their last member. How much runs behind a collective is the one thing that depends on
+ * times: a collective that takes less may leave a product to the end. What is computed from arguments alone
+ * runs ahead of the program, for the gathers of it. Where
  * nothing overlaps (cost_machine.asynchronous is false) a collective blocks both streams.
  *
  * Nothing crosses the mark of a loop or a branch: both streams join there. In a loop every step counts trips
@@ -85,9 +88,9 @@ struct run {
     struct clock clock;
     struct window window;
     struct price_interval *trace; /* NULL, or one a kernel */
-    /* late kernels, where the backend runs gradients late: collectives numbered; 1 + the kernel of list 0 up
-     * to which its products have run */
-    uint32_t late_count, late_at;
+    /* where the backend runs gradients late: late collectives numbered; collectives of the chain that ran,
+     * and those up to the next mark */
+    uint32_t late_count, chain_count, chain_total;
     bool gradients_late;
     int64_t held_ps; /* of members that the collective which runs now takes along */
 };
@@ -137,6 +140,20 @@ static int64_t run_collective(struct run *run, const struct spmd_step *step, int
     return start;
 }
 
+/* Is it computed from arguments alone? Then it may run before everything else, and gathers of weights do not
+ * wait for its place in the program. */
+static inline bool runs_ahead(const struct run *run, const struct kernel *kernel,
+                              const struct spmd_step *step)
+{
+    if (!step->result_count || !run->scratch->times[step->results].of_weights || !step_is_local(step->kind))
+        return false;
+    const struct root *roots = run->scratch->pool + kernel->roots;
+    for (uint32_t i = 0; i < kernel->root_count; i++)
+        if (!run->scratch->times[roots[i].value].ahead)
+            return false;
+    return true;
+}
+
 /* the same of a computation, which the buffers that its kernel reads let start */
 static int64_t run_computation(struct run *run, const struct kernel *kernel, const struct spmd_step *step,
                                int64_t ps, struct value_times *times)
@@ -150,7 +167,8 @@ static int64_t run_computation(struct run *run, const struct kernel *kernel, con
     int64_t turning_ps = matmul ? times_trips(kernel->copy_ps, step->trips) : 0;
     run->clock.matmul_ps += matmul ? ps - turning_ps : 0;
     run->clock.other_ps += matmul ? turning_ps : ps;
-    times->ready_ps = run->clock.compute_ps = start + ps;
+    run->clock.compute_ps = start + ps;
+    times->ready_ps = times->ahead ? times->path_ps : run->clock.compute_ps;
     return start;
 }
 
@@ -183,6 +201,7 @@ static int64_t run_kernel(struct run *run, uint32_t index)
         times.path_ps = later(times.path_ps, root->path_ps);
     }
     times.path_ps += ps;
+    times.ahead = runs_ahead(run, kernel, step);
     if (spmd_step_is_collective(step)) {
         int64_t copy_ps = times_trips(kernel->copy_ps, step->trips);
         run->clock.compute_ps += copy_ps;
@@ -269,20 +288,31 @@ static int64_t run_late_kernel(struct run *run, uint32_t index)
     return path_ps;
 }
 
-/* Behind a collective that products wait for one late product runs meanwhile. */
-static int64_t fill_wait(struct run *run)
+/* Of late kernels those run behind a collective of the chain that were put off before the one two places
+ * before it: gradients' reductions take about two of them, and XLA, which comes from the end, has them and
+ * the products that they wait for run that much later. The last one is followed by none: behind it those that
+ * were put off before it. */
+enum { LATE_BY = 2 };
+
+/* Behind a collective that products wait for late kernels run, in order, until their computations take as
+ * long as it does. */
+static int64_t fill_wait(struct run *run, int64_t ps)
 {
     struct late_kernel *late = run->scratch->late;
-    uint32_t at = run->late_at ? late[run->late_at - 1].next : late[0].first;
-    for (; at; at = late[at - 1].next) {
-        const struct spmd_step *step = &run->local->steps[run->scratch->kernels[at - 1].step];
-        run->late_at = at;
-        if (step->kind != SPMD_OP || step_info(run->scratch, step)->class != OP_MATMUL)
-            continue;
-        late[at - 1].done = true;
-        return run_kernel(run, at - 1);
+    uint32_t later_by = run->chain_count == run->chain_total ? 0 : LATE_BY;
+    int64_t longest = 0, covered = 0;
+    for (uint32_t at = late[0].first; at && late[at - 1].behind + later_by < run->chain_count;
+         at = late[0].first) {
+        const struct kernel *kernel = &run->scratch->kernels[at - 1];
+        bool computes = step_is_local(run->local->steps[kernel->step].kind);
+        if (computes && covered >= ps)
+            break;
+        covered += computes ? times_trips(kernel->ps, run->local->steps[kernel->step].trips) : 0;
+        longest = later(longest, run_late_kernel(run, at - 1));
+        late[0].first = late[at - 1].next;
+        late[0].last = late[0].first ? late[0].last : 0;
     }
-    return 0;
+    return longest;
 }
 
 /* everything late that has not run: the chain is through, or a mark comes */
@@ -290,14 +320,35 @@ static int64_t run_late(struct run *run)
 {
     struct late_kernel *late = run->scratch->late;
     int64_t longest = 0;
-    for (uint32_t list = 0; list <= run->late_count; list++) {
+    for (uint32_t number = 0; number <= run->late_count; number++) {
+        uint32_t list = price_late_list(run->scratch, number);
+        if (list == LATE_NONE)
+            continue;
         for (uint32_t at = late[list].first; at; at = late[at - 1].next)
-            if (!late[at - 1].done)
-                longest = later(longest, run_late_kernel(run, at - 1));
+            longest = later(longest, run_late_kernel(run, at - 1));
         late[list].first = late[list].last = 0;
     }
-    run->late_at = 0;
     return longest;
+}
+
+static inline bool in_chain(const struct price_scratch *scratch, const struct spmd_local *local,
+                            uint32_t kernel)
+{
+    const struct spmd_step *step = &local->steps[scratch->kernels[kernel].step];
+    return spmd_step_is_collective(step) && !scratch->times[step->results].of_weights &&
+           !price_is_late(scratch, local, kernel);
+}
+
+/* counts the collectives of the chain from a kernel to the next mark */
+static void begin_chain(struct run *run, uint32_t kernel)
+{
+    run->chain_count = run->chain_total = 0;
+    for (uint32_t i = kernel; i < run->scratch->kernel_count; i++) {
+        const struct spmd_step *step = &run->local->steps[run->scratch->kernels[i].step];
+        if (!spmd_step_is_collective(step) && !step_is_local(step->kind))
+            break;
+        run->chain_total += in_chain(run->scratch, run->local, i);
+    }
 }
 
 /* the next kernel of the program: now, or put off */
@@ -309,15 +360,18 @@ static int64_t take_kernel(struct run *run, uint32_t index)
     bool collective = spmd_step_is_collective(step);
     if (!collective && !step_is_local(step->kind)) {
         int64_t path_ps = run_late(run);
+        begin_chain(run, index + 1);
         return later(path_ps, run_kernel(run, index));
     }
     if (price_is_late(run->scratch, run->local, index)) {
-        price_late_add(run->scratch, run->local, index, &run->late_count);
+        price_late_add(run->scratch, run->local, index, run->chain_count, &run->late_count);
         return 0;
     }
     int64_t path_ps = run_kernel(run, index);
-    if (collective && !run->scratch->times[step->results].of_weights)
-        path_ps = later(path_ps, fill_wait(run));
+    if (collective && !run->scratch->times[step->results].of_weights) {
+        run->chain_count++;
+        path_ps = later(path_ps, fill_wait(run, times_trips(run->scratch->kernels[index].ps, step->trips)));
+    }
     return path_ps;
 }
 
@@ -349,8 +403,10 @@ static void run_kernels(struct price_scratch *scratch, const struct spmd_local *
         .scratch = scratch, .local = local, .asynchronous = machine->asynchronous, .trace = trace};
     run.blocking = machine->backend->blocking;
     run.gradients_late = machine->asynchronous && machine->backend->gradients_late;
-    if (run.gradients_late)
+    if (run.gradients_late) {
         price_late_begin(scratch);
+        begin_chain(&run, 0);
+    }
     struct branch stack[BRANCH_DEPTH];
     uint32_t depth = 0;
     int64_t longest = 0, slack = machine->memory_limit_bytes - out->peak_bytes,

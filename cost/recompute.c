@@ -74,6 +74,15 @@ static inline void stands_alone(struct price_scratch *scratch, const struct spmd
     again->count = RECOMPUTE_ITSELF;
 }
 
+/* Is it computed from a row less its maximum? Kernels that keep rows read that, whose arithmetic is free. */
+static bool of_centred(const struct price_scratch *scratch, const struct spmd_local *local,
+                       const struct spmd_step *step)
+{
+    uint32_t from = local->values[local->operands[step->operands]].step;
+    return scratch->rules & COST_FUSE_ROWS && step->operand_count == 1 && from != SPMD_NONE &&
+           local->steps[from].kind == SPMD_OP && step_info(scratch, &local->steps[from])->centred;
+}
+
 /* result number `result` of a step that fuses */
 static void weigh(struct price_scratch *scratch, const struct spmd_local *local, const struct spmd_step *step,
                   const struct op_info *info, uint32_t result)
@@ -93,7 +102,7 @@ static void weigh(struct price_scratch *scratch, const struct spmd_local *local,
                             cuts ? local->values[value].bytes : INT64_MAX);
         scratch->again_root_count += again.count;
     }
-    if (info->effort && scratch->rules & COST_FUSE_EFFORT)
+    if (info->effort && scratch->rules & COST_FUSE_EFFORT && !of_centred(scratch, local, step))
         again.effort +=
             (int64_t)(scratch->effort_scale * (double)(info->effort * value_elements(local, value)));
     scratch->again[value] = again;
@@ -288,7 +297,7 @@ static bool row_stays(const struct price_scratch *scratch, const struct spmd_loc
         if (info->class != OP_ELEMENTWISE && info->class != OP_CHEAP && info->class != OP_ALIAS)
             return false;
         value = user->results;
-        if (info->class == OP_ELEMENTWISE && local->values[value].bytes >= local->values[from].bytes)
+        if (info->class == OP_ELEMENTWISE && value_elements(local, value) >= value_elements(local, from))
             return scratch->uses[value].kernel != 0;
     }
     return false;

@@ -168,6 +168,20 @@ static bool reduces_short_row(const struct ir_program *program, uint32_t op)
     return dims.at[0] == (int64_t)from->rank - 1 && ir_type_dims(program, from)[dims.at[0]] <= ROW_MOST;
 }
 
+/* over dimensions of one element, of one array: what differentiating a broadcast leaves */
+static bool reduces_nothing(const struct ir_program *program, uint32_t op)
+{
+    struct ir_dims dims;
+    if (program->ops[op].code != IR_REDUCE || program->ops[op].result_count != 1 ||
+        ir_dims(program, op, "dimensions", &dims) != 0)
+        return false;
+    const int64_t *extents = ir_type_dims(program, ir_value_type(program, ir_operand(program, op, 0)));
+    for (uint32_t i = 0; i < dims.count; i++)
+        if (extents[dims.at[i]] != 1)
+            return false;
+    return true;
+}
+
 /* one element a row: every dimension but one is a batch's, and windows have none */
 static bool scatters_elements(const struct ir_program *program, uint32_t op)
 {
@@ -347,6 +361,7 @@ static struct op_info describe_op(const struct ir_program *program, uint32_t op)
     info.effort = effort_of(ir_op->code);
     info.work = work_of(program, op, info.effort);
     info.short_row = info.class == OP_REDUCE && reduces_short_row(program, op);
+    info.idle = info.class == OP_REDUCE && reduces_nothing(program, op);
     info.scores = is_of_scores(program, op);
     info.joins = family == IR_FAMILY_CONCATENATE;
     info.repeats = repeated_dim(program, op);
@@ -524,8 +539,8 @@ static int64_t collective_bytes(const struct spmd_local *local, const struct spm
 }
 
 /* Which collectives a compiler combines, although they stand apart in the program: those that nothing waits
- * for in between. */
-enum { ROLE_OTHER, ROLE_WEIGHT, ROLE_GRADIENT };
+ * for in between. Results are gathered for no product: weights that were updated in parts. */
+enum { ROLE_OTHER, ROLE_WEIGHT, ROLE_GRADIENT, ROLE_RESULT };
 
 /* one more member is charged what it adds to those before it: latency is paid once */
 static int64_t add_member(struct joined *joined, const struct spmd_local *local,
@@ -542,7 +557,9 @@ static int64_t add_member(struct joined *joined, const struct spmd_local *local,
 static uint8_t role_of(const struct price_scratch *scratch, const struct spmd_step *step)
 {
     if (step->kind == SPMD_ALL_GATHER)
-        return scratch->times[step->results].of_weights ? ROLE_WEIGHT : ROLE_OTHER;
+        return scratch->times[step->results].of_weights    ? ROLE_WEIGHT
+               : scratch->uses[step->results].feeds_matmul ? ROLE_OTHER
+                                                           : ROLE_RESULT;
     if (step->kind != SPMD_ALL_REDUCE && step->kind != SPMD_REDUCE_SCATTER)
         return ROLE_OTHER;
     return scratch->uses[step->results].feeds_matmul ? ROLE_OTHER : ROLE_GRADIENT;
@@ -553,6 +570,10 @@ static struct joined *find_joined(struct joining *joining, const struct spmd_ste
                                   int64_t result_bytes, int64_t combine_bytes)
 {
     uint32_t axes = 0, i = 0;
+    if (result_bytes > combine_bytes) { /* combined with none, those before and behind it may be */
+        joining->alone = (struct joined){.number = ++joining->begun};
+        return &joining->alone;
+    }
     for (uint32_t k = 0; k < step->axis_count; k++)
         axes |= 1u << step->axes[k];
     while (i < joining->count && !(joining->open[i].kind == step->kind && joining->open[i].axes == axes &&

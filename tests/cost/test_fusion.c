@@ -138,6 +138,49 @@ static void rows_stay_in_the_kernel(void **state)
     expect(text, COST_FUSE_BYTES | COST_FUSE_ROWS, 0, 8 * MIB);
 }
 
+/* .. also where a reduction over a dimension of one element stands between, as differentiation leaves it, and
+ * where the element type is narrower than that of the reduction */
+static void reductions_of_nothing_are_reshapes(void **state)
+{
+    static const char text[] =
+        "func.func @main(%x: tensor<1024x1024xbf16>) -> tensor<1024x1024xbf16> {\n"
+        "    %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+        "    %wide = stablehlo.convert %x : (tensor<1024x1024xbf16>) -> tensor<1024x1024xf32>\n"
+        "    %m = stablehlo.reduce(%wide init: %zero) applies stablehlo.add across dimensions = [1] : "
+        "(tensor<1024x1024xf32>, tensor<f32>) -> tensor<1024xf32>\n"
+        "    %one = stablehlo.reshape %m : (tensor<1024xf32>) -> tensor<1024x1xf32>\n"
+        "    %n = stablehlo.reduce(%one init: %zero) applies stablehlo.add across dimensions = [1] : "
+        "(tensor<1024x1xf32>, tensor<f32>) -> tensor<1024xf32>\n"
+        "    %narrow = stablehlo.convert %n : (tensor<1024xf32>) -> tensor<1024xbf16>\n"
+        "    %b = stablehlo.broadcast_in_dim %narrow, dims = [0] : (tensor<1024xbf16>) -> "
+        "tensor<1024x1024xbf16>\n"
+        "    %y = stablehlo.subtract %x, %b : tensor<1024x1024xbf16>\n"
+        "    return %y : tensor<1024x1024xbf16>\n}\n";
+    expect(text, COST_FUSE_BYTES | COST_FUSE_ROWS, 0, 4 * MIB);
+}
+
+/* exp(x - max(x)) of bf16 in three kernels: with the effort of exponentials it would be stored, but kernels
+ * that keep rows have no arithmetic. Their other operands tell them apart. */
+static void exponentials_of_rows_are_repeated(void **state)
+{
+#define ROWS "tensor<1024x1024xbf16>"
+    static const char text[] =
+        "func.func @main(%x: " ROWS ", %p: " ROWS ", %q: " ROWS ") -> (" ROWS ", " ROWS ", " ROWS ") {\n"
+        "    %least = stablehlo.constant dense<0xFF80> : tensor<bf16>\n"
+        "    %m = stablehlo.reduce(%x init: %least) applies stablehlo.maximum across dimensions = [1] : "
+        "(" ROWS ", tensor<bf16>) -> tensor<1024xbf16>\n"
+        "    %b = stablehlo.broadcast_in_dim %m, dims = [0] : (tensor<1024xbf16>) -> " ROWS "\n"
+        "    %y = stablehlo.subtract %x, %b : " ROWS "\n"
+        "    %e = stablehlo.exponential %y : " ROWS "\n"
+        "    %0 = stablehlo.negate %e : " ROWS "\n"
+        "    %1 = stablehlo.multiply %e, %p : " ROWS "\n"
+        "    %2 = stablehlo.multiply %e, %q : " ROWS "\n"
+        "    return %0, %1, %2 : " ROWS ", " ROWS ", " ROWS "\n}\n";
+#undef ROWS
+    expect(text, COST_FUSE_BYTES | COST_FUSE_EFFORT, 2 * MIB + 2048, 22 * MIB + 2 * 2048);
+    expect(text, COST_FUSE_BYTES | COST_FUSE_EFFORT | COST_FUSE_ROWS, 0, 16 * MIB);
+}
+
 /* exp(x - max(x)) and another kernel of x - max(x): where a row pads badly, as 1,100 to 2,048, that is
  * stored; 1,536 do not */
 static void badly_padded_rows_are_stored(void **state)
@@ -235,6 +278,41 @@ static uint32_t batched_product(struct toy *toy, int64_t floats, uint32_t value)
                                                                  .attrs = &attr,
                                                                  .attr_count = 1});
     return toy_step(toy, SPMD_OP, op, reads, 2, 1, floats);
+}
+
+/* A chain of products with an all_reduce behind each, five of them. What no product needs, made behind the
+ * first one, runs behind the fourth, with its reduction in the gap before the fifth. */
+static void gradients_run_in_gaps(void **state)
+{
+    enum { FLOATS = 1 << 20, CHAIN = 5 };
+    struct toy toy;
+    uint32_t at = 0, gradient = 0, reduced = 0, product[CHAIN], sum[CHAIN], steps = 0, late = 0;
+    toy_begin(&toy, 1, (int64_t[]){FLOATS}, NULL);
+    cost_machine_set_backend(&toy.machine, &toy.mesh, COST_XLA_GPU);
+    for (uint32_t i = 0; i < CHAIN; i++) {
+        at = batched_product(&toy, FLOATS, at);
+        product[i] = steps++;
+        at = TOY_STEP(&toy, SPMD_ALL_REDUCE, 1, FLOATS, at);
+        sum[i] = steps++;
+        toy.local.steps[sum[i]].axis_count = 1;
+        if (i > 0)
+            continue;
+        gradient = TOY_OP(&toy, "sort", FLOATS, at);
+        late = steps++;
+        reduced = TOY_STEP(&toy, SPMD_ALL_REDUCE, 1, FLOATS, gradient);
+        toy.local.steps[steps++].axis_count = 1;
+    }
+    at = batched_product(&toy, FLOATS, at);
+    TOY_END(&toy, at, reduced);
+    uint32_t count;
+    struct price_interval *trace = price_trace(&toy.local, &toy.machine, &count);
+    assert_int_equal(count, steps + 2); /* a kernel a step */
+    assert_int_equal(trace[late].start_ps, trace[product[3]].end_ps);
+    int64_t there = trace[late].end_ps, free_ps = trace[sum[3]].end_ps;
+    assert_int_equal(trace[late + 1].start_ps, there > free_ps ? there : free_ps);
+    assert_true(trace[late + 1].end_ps <= trace[sum[4]].start_ps);
+    free(trace);
+    toy_release(&toy);
 }
 
 enum { WIDE = 9 * MIB, NARROW = 1024 }; /* elements */
@@ -775,7 +853,10 @@ int main(void)
         cmocka_unit_test(effort_counts),
         cmocka_unit_test(small_values_are_not_launched_for),
         cmocka_unit_test(gathers_take_their_producers_in),
+        cmocka_unit_test(gradients_run_in_gaps),
         cmocka_unit_test(rows_stay_in_the_kernel),
+        cmocka_unit_test(reductions_of_nothing_are_reshapes),
+        cmocka_unit_test(exponentials_of_rows_are_repeated),
         cmocka_unit_test(badly_padded_rows_are_stored),
         cmocka_unit_test(siblings_read_once),
         cmocka_unit_test(numbers_of_arguments_part_no_siblings),

@@ -371,6 +371,51 @@ static void collectives_run_beside_computation(void **state)
     toy_release(&toy);
 }
 
+/* What is made from arguments alone runs before all else: the gather of it does not wait until it stands in
+ * the program. */
+static void gathers_of_computed_weights_run_ahead(void **state)
+{
+    struct toy toy;
+    toy_begin(&toy, 2, (int64_t[]){4096 * K, K}, NULL);
+    uint32_t large = TOY_OP(&toy, "sort", 4096 * K, 0), small = TOY_OP(&toy, "sort", K, 1);
+    uint32_t whole = TOY_STEP(&toy, SPMD_ALL_GATHER, 1, 4 * K, small);
+    toy.local.steps[2].axis_count = 1;
+    uint32_t y = TOY_OP(&toy, "sort", K, large, whole);
+    TOY_END(&toy, y);
+    toy.machine.asynchronous = true;
+    int64_t *times = price_step_times(&toy.local, &toy.machine);
+    assert_true(times[0] > times[1] + times[2]);
+    assert_int_equal(toy_price(&toy).step_ps, times[0] + times[1] + times[3]);
+    free(times);
+    toy_release(&toy);
+}
+
+/* On GPUs weights that were updated in parts are gathered together, small ones at once, and so are gradients
+ * reduced, also those with one between them that is too large for company. */
+static void small_results_are_combined(void **state)
+{
+    for (int gathers = 0; gathers < 2; gathers++) {
+        struct toy toy;
+        uint8_t kind = gathers ? SPMD_ALL_GATHER : SPMD_ALL_REDUCE;
+        int64_t small = 256 * K, large = 32768 * K; /* floats: 1 MiB and 128 */
+        toy_begin(&toy, 1, (int64_t[]){small}, NULL);
+        cost_machine_set_backend(&toy.machine, &toy.mesh, COST_XLA_GPU);
+        uint32_t first = TOY_STEP(&toy, SPMD_ALL_REDUCE, 1, small, 0);
+        uint32_t a = TOY_STEP(&toy, kind, 1, small, first), b = TOY_STEP(&toy, kind, 1, large, first),
+                 c = TOY_STEP(&toy, kind, 1, small, first);
+        for (int i = 0; i < 4; i++)
+            toy.local.steps[i].axis_count = 1;
+        toy.local.steps[0].axes[0] = 1;
+        TOY_END(&toy, a, b, c);
+        int64_t *times = price_step_times(&toy.local, &toy.machine);
+        uint8_t axis = 0;
+        int64_t both = cost_collective_price(&toy.machine, &toy.mesh, kind, &axis, 1, 2 * 4 * small).time_ps;
+        assert_int_equal(times[1] + times[3], both);
+        free(times);
+        toy_release(&toy);
+    }
+}
+
 /* members of one tuple pay latency once, whatever their number */
 static void combined_collectives_pay_latency_once(void **state)
 {
@@ -466,6 +511,8 @@ int main(void)
         cmocka_unit_test(only_matmuls_with_weight_zero),
         cmocka_unit_test(collectives_run_beside_computation),
         cmocka_unit_test(combined_collectives_pay_latency_once),
+        cmocka_unit_test(gathers_of_computed_weights_run_ahead),
+        cmocka_unit_test(small_results_are_combined),
         cmocka_unit_test(combined_collectives_are_one_array),
         cmocka_unit_test(branch_counts_its_slowest_region),
         cmocka_unit_test(cost_orders_by_memory_first),

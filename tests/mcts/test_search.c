@@ -184,7 +184,7 @@ static void weights_are_gathered_again_where_memory_binds(void **state)
     static const struct {
         int64_t limit;
         bool fits, offers;
-    } cases[] = {{960000, true, false}, {930000, false, true}, {0, true, false}};
+    } cases[] = {{960000, true, false}, {900000, false, true}, {0, true, false}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct subject subject;
         struct search *search;
