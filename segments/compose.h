@@ -1,8 +1,9 @@
 /* Tables of segments, and the choice of a configuration for every segment that they say is best.
  *
  * A configuration of a segment is a strategy for each of its blocks, as a number in mixed radix, the first
- * block's digit the major one. Tables are differences to the *base*, in which every block takes the batch,
- * else its rows (data parallel):
+ * block's digit the major one. Tables are differences to a *base*: first the plan in which every block takes
+ * the batch, else its rows (data parallel); where the chosen plan's whole price is further than a fiftieth of
+ * a step from what was composed, that plan, at most twice:
  *
  *     time(plan) ~ base + SUM over segments of time[kind][configuration]
  *                       + SUM over crossing dependences of reshard[pair][strategy][strategy]
