@@ -225,8 +225,9 @@ static enum error_code priced_rounds(struct layout *layout, struct segments_answ
         TRY(rounds(layout, out, e));
         int64_t composed_ps = segments_composed_ps(&layout->tables, layout->now),
                 error_ps = composed_ps - layout->now_ps;
-        bool is_near = (error_ps < 0 ? -error_ps : error_ps) <= layout->now_ps / FAR_OFF;
-        if (is_near || (layout->plan.hash != out->plan.hash && composed_ps > out->plan.price.step_ps))
+        bool is_near = (error_ps < 0 ? -error_ps : error_ps) <= layout->now_ps / FAR_OFF,
+             is_kept = hash128_compare(layout->plan.hash, out->plan.hash) == 0;
+        if (is_near || (!is_kept && composed_ps > out->plan.price.step_ps))
             break; /* or another layout has a better plan than these tables promise */
         memcpy(layout->base, layout->now, layout->segments->segment_count * sizeof *layout->now);
     }
