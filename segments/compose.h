@@ -11,7 +11,7 @@
  *
  * Source of the tables here: the walk's price of the whole program in which one segment deviates from the
  * base (all its configurations), or the two blocks of a crossing dependence do; what the two cost beyond
- * their deviations one by one is the reshard, 0 where either is the base's. So the sum is exact for every
+ * their deviations one by one, in the same place, is the reshard, 0 where either is the base's. So the sum is exact for every
  * plan with one deviating segment and for every pair of neighbouring blocks, and each figure is made as the
  * price of a plan is. Equal segments are priced once, at one instance; the number of prices is that of CFP's
  * equation 7.
