@@ -374,6 +374,8 @@ static void fill_controls(struct walk_table *table, const struct nda *n)
         if (space->kind != NDA_SPACE_LOOP_BEGIN && space->kind != NDA_SPACE_LOOP_END &&
             space->kind != NDA_SPACE_BRANCH)
             continue;
+        if (table->ops[space->op].control == NDA_NONE) /* a loop of a layer that the fold leaves out */
+            continue;
         struct walk_carried *carried =
             &table->carried[table->controls[table->ops[space->op].control].carried + space->index];
         uint32_t slot = common_slot(n, s, ir_result(program, space->op, space->index));

@@ -2,7 +2,7 @@
 
 enter(WHICH) runs the calling script again with the Python of one list of wheels: "truth" (the newest JAX), "oldest" (0.4.38),
 "models" (flax, optax, equinox, haiku), "torch" (torch_xla); $TOAST_PYTHON, $TOAST_OLDEST_PYTHON, $TOAST_MODELS_PYTHON and
-$TOAST_TORCH_PYTHON name ready ones. That of torch takes 8 GB, so it is not made here: without one its test is skipped (status 77).
+$TOAST_TORCH_PYTHON name ready ones. That of torch takes 6 GB, so it is not made here but by scripts/check: without one its test is skipped (status 77).
 """
 import os
 import subprocess

@@ -78,7 +78,7 @@ def look(service, job, seconds=60):
         time.sleep(0.1)
 
 
-def wait(service, job, seconds=120):
+def wait(service, job, seconds=240):
     """-> the job's body once it has ended"""
     until = harness.deadline(seconds)
     while (body := look(service, job))["state"] not in ENDED:
@@ -110,7 +110,7 @@ def check(service, jobs=(), holds=True):
     return result
 
 
-def until(what, condition, seconds=30):
+def until(what, condition, seconds=120):
     end = harness.deadline(seconds)
     while not (value := condition()):
         assert time.monotonic() < end, what

@@ -28,7 +28,7 @@ REQUEST = {"mesh": {"axes": [{"name": "data", "size": 4}]}, "device": "a100-40",
            "memory_limit_bytes": 400_000_000_000}
 
 
-def strike(service, name, times, seconds=30):
+def strike(service, name, times, seconds=90):
     """kill -9 of the next `times` processes of this name below the service's worker"""
     killed, until = set(), harness.deadline(seconds)
     while len(killed) < times:

@@ -66,12 +66,12 @@ class Hosts:
             ["ip", "netns", "exec", self.names[host], "unshare", "--mount", "sh", "-c",
              f"mount -t tmpfs none {service.folder} && exec \"$@\"", "sh", harness.BIN.resolve() / "toast-worker", "--redis",
              f"redis://{address}:{redis_port or self.redis_port}", "--store", f"http://{address}:{server_port or service.port}",
-             "--threads", "1", "--cache-limit", "50000000"],
+             "--threads", "1", "--nice", "0", "--cache-limit", "50000000"],
             stdout=service.log, stderr=service.log, env=dict(service.environment, TOAST_CACHE=str(self.caches[host])))
         service.workers.append(worker)
         return worker
 
-    def alive(self, count, seconds=30):
+    def alive(self, count, seconds=90):
         """until so many workers have beaten within the last 4 s"""
         end = harness.deadline(seconds)
         while True:

@@ -156,36 +156,41 @@ def child_in_proof(service):
     return faults.until("no child proves anything", found)
 
 
+def hang_in_the_proof(how):
+    service = harness.Service(workers=1)
+    try:
+        began = time.monotonic()
+        job = faults.submit(service, loop_of(service), dict(PROOF, deadline_s=SPAN_S))
+        child = child_in_proof(service)
+        if how != "hangs":
+            os.kill(child, signal.SIGCONT)
+        body = faults.wait(service, job, SPAN_S + GRACE_S + LATE_S)
+        seconds = time.monotonic() - began
+        assert (body["state"], body["stopped_by"], body["attempt"]) == ("succeeded", "deadline", 1), (how, body)
+        assert SPAN_S - 0.1 <= seconds <= SPAN_S + GRACE_S + LATE_S, (how, seconds)
+        report = json.loads(service.request("GET", f"/v1/jobs/{job}/artifacts/report.json")[2])
+        assert report["proof"]["status"] == "not_run" and "deadline" in json.dumps(report["proof"]), report["proof"]
+        faults.until(f"{how}: it is still there", lambda: not tree.living(child), GRACE_S)
+        faults.check(service, [job])
+        print(f"{how}: {seconds:.1f} s", flush=True)
+    finally:
+        service.close()
+
+
 def test_hang_in_the_proof():
     """the child that proves hangs, or proves on and on, and its worker lives: at the deadline it is told to stop, ended when it
     does not, and what was found is written without a proof"""
     for how in ("hangs", "proves on"):
-        service = harness.Service(workers=1)
-        try:
-            began = time.monotonic()
-            job = faults.submit(service, loop_of(service), dict(PROOF, deadline_s=SPAN_S))
-            child = child_in_proof(service)
-            if how != "hangs":
-                os.kill(child, signal.SIGCONT)
-            body = faults.wait(service, job, SPAN_S + GRACE_S + LATE_S)
-            seconds = time.monotonic() - began
-            assert (body["state"], body["stopped_by"], body["attempt"]) == ("succeeded", "deadline", 1), (how, body)
-            assert SPAN_S - 0.1 <= seconds <= SPAN_S + GRACE_S + LATE_S, (how, seconds)
-            report = json.loads(service.request("GET", f"/v1/jobs/{job}/artifacts/report.json")[2])
-            assert report["proof"]["status"] == "not_run" and "deadline" in json.dumps(report["proof"]), report["proof"]
-            faults.until(f"{how}: it is still there", lambda: not tree.living(child), GRACE_S)
-            faults.check(service, [job])
-            print(f"{how}: {seconds:.1f} s", flush=True)
-        finally:
-            service.close()
+        hang_in_the_proof(how)
 
 
 def ended_by_its_limit(how):
     service = harness.Service()
     try:
-        service.start_worker(options=["--task-limit", str(3 * harness.SLOW)])
+        service.start_worker(options=["--task-limit", str(3 * harness.SLOW), "--nice", "7"])
         job = faults.submit(service, loop_of(service), PROOF)
         child = child_in_proof(service)
+        assert os.getpriority(os.PRIO_PROCESS, child) == 7
         if how != "hangs":
             os.kill(child, signal.SIGCONT)
         faults.until(f"{how}: it is not ended", lambda: not tree.living(child))

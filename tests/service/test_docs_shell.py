@@ -98,13 +98,13 @@ def run(service, block):
         path = os.pathsep.join([str(folder / "offline"), str(harness.BIN.resolve()), os.environ["PATH"]])
         environment = dict(os.environ, TOAST_REDIS_PASSWORD=PASSWORD, TOAST_URL=url, PATH=path, TOAST_SOURCE=str(harness.SOURCE.resolve()))
         done = subprocess.run(["bash", "-euo", "pipefail", "-c", CURL + fill(service, block, folder)], cwd=folder, env=environment,
-                              capture_output=True, text=True, timeout=harness.SLOW * 200)
+                              capture_output=True, text=True, timeout=harness.SLOW * 400)
         assert done.returncode == 0, (block, done.stdout[-2000:], done.stderr[-2000:])
         return done.stdout, {path.name for path in folder.rglob("*") if path.is_file() and not path.is_symlink()}
 
 
 def main():
-    service = harness.Service(workers=1, redis_options=["--requirepass", PASSWORD], environment={"TOAST_REDIS_PASSWORD": PASSWORD})
+    service = harness.Service(workers=2, redis_options=["--requirepass", PASSWORD], environment={"TOAST_REDIS_PASSWORD": PASSWORD})
     try:
         made = {}
         for page, least in PAGES.items():

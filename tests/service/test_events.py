@@ -54,7 +54,7 @@ class Stream:
             self.data = rest[n + 2:]
             self.ended |= n == 0
 
-    def read(self, until=None, seconds=30):
+    def read(self, until=None, seconds=90):
         """-> events, once the stream has ended or until(events) holds"""
         limit = harness.deadline(seconds)
         while True:

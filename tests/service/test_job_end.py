@@ -29,7 +29,7 @@ def submit(service, request, module=MLP, **headers):
     return reply, json.loads(data)
 
 
-def until(what, condition, seconds=30):
+def until(what, condition, seconds=90):
     end = harness.deadline(seconds)
     while not (value := condition()):
         assert time.monotonic() < end, what

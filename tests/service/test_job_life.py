@@ -86,7 +86,7 @@ def no_key_left(service):
     assert done.returncode == 0, (done.stdout, done.stderr)
 
 
-def until(condition, seconds=30):
+def until(condition, seconds=90):
     end = harness.deadline(seconds)
     while not (value := condition()):
         assert time.monotonic() < end, "never came"

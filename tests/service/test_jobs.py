@@ -59,7 +59,7 @@ def reference(request):
         return {f.name: f.read_bytes() for f in harness.pathlib.Path(folder, "out").iterdir() if f.name != "timing.json"}
 
 
-def wait_for(service, job, condition, seconds=60):
+def wait_for(service, job, condition, seconds=180):
     until = harness.deadline(seconds)
     while time.monotonic() < until:
         status, body = service.json("GET", f"/v1/jobs/{job}")

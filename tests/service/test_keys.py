@@ -35,7 +35,7 @@ def status(service, method, path, key, body=None):
     return service.request(method, path, body, bearer(key) if key else {})[0]
 
 
-def until(condition, seconds=10):
+def until(condition, seconds=30):
     """-> seconds that it took"""
     began = time.monotonic()
     while not condition():

@@ -45,7 +45,7 @@ def receiver():
     return server
 
 
-def wait_for(condition, seconds=20):
+def wait_for(condition, seconds=60):
     until = harness.deadline(seconds)
     while not condition():
         assert time.monotonic() < until, Receiver.got
