@@ -14,7 +14,7 @@
 enum { DEVICES = 4 }; /* whose sides --blocks looks for without a mesh */
 
 struct options {
-    const char *module, *dot, *mesh, *entry;
+    const char *module, *dot, *svg, *mesh, *entry;
     bool json, rules, blocks, names;
     enum nda_names_level level; /* with names */
 };
@@ -29,7 +29,7 @@ struct analysis {
 
 static const char usage[] =
     "usage: toast analyze MODULE [--json] [--dot FILE] [--mesh a=4,b=2] [--rules] [--blocks]\n"
-    "                     [--names LEVEL]\n\n"
+    "                     [--svg FILE] [--names LEVEL]\n\n"
     "  --json        counts, groups, arguments, classes (and decisions) as JSON\n"
     "  --dot FILE    the dimension graph of the colors with conflicts, for Graphviz: conflicts red, boxes\n"
     "                of compatible ones blue, crossed boxes dashed, the paths across orange\n"
@@ -39,9 +39,12 @@ static const char usage[] =
     "                M and I), identities (joined by each op's rule, with M, conflicts and boxes) or colors\n"
     "                (joined by both), in place of the tables\n"
     "  --entry FUNC  the function that is analysed; default: @main, or the only public one\n"
-    "  --blocks      the contractions in blocks and segments, for as many devices as the mesh's last axis\n"
-    "                has (4 without --mesh); --dot then draws these\n\n"
-    "example:\n  toast analyze model.mlir --mesh data=4,model=2\n";
+    "  --blocks      the contractions in blocks and segments, for as many devices as the mesh's last axis "
+    "of\n"
+    "                several has (4 without --mesh); --dot then draws these\n"
+    "  --svg FILE    with --blocks: these as a picture, a column a segment\n\n"
+    "examples:\n  toast analyze model.mlir --mesh data=4,model=2\n"
+    "  toast analyze model.mlir --mesh data=8 --blocks --svg blocks.svg\n";
 
 /* ---------------------------------------------------------------- JSON */
 static void json_string(struct text *text, const char *string)
@@ -280,6 +283,7 @@ static enum error_code parse(int argc, char **argv, struct options *options, str
 {
     for (int i = 1; i < argc; i++) {
         const char **value = strcmp(argv[i], "--dot") == 0     ? &options->dot
+                             : strcmp(argv[i], "--svg") == 0   ? &options->svg
                              : strcmp(argv[i], "--mesh") == 0  ? &options->mesh
                              : strcmp(argv[i], "--entry") == 0 ? &options->entry
                                                                : NULL;
@@ -306,8 +310,19 @@ static enum error_code parse(int argc, char **argv, struct options *options, str
             options->module = argv[i];
         }
     }
+    if (options->svg && !options->blocks)
+        return error_set(e, ERROR_USAGE, "--svg draws blocks: it needs --blocks");
     return options->module ? ERROR_OK
                            : error_set(e, ERROR_USAGE, "a module is needed; see toast analyze --help");
+}
+
+/* of the last axis of several: the one that strategies split over (segments/compose.h) */
+static int64_t inner_devices(const struct mesh *mesh)
+{
+    for (uint32_t axis = mesh->axis_count; axis-- > 0;)
+        if (mesh->axes[axis].size > 1)
+            return mesh->axes[axis].size;
+    return DEVICES;
 }
 
 static enum error_code analyze(const struct options *options, struct analysis *analysis, struct error *e)
@@ -323,8 +338,7 @@ static enum error_code analyze(const struct options *options, struct analysis *a
             code = plan_context_create(analysis->nda, &analysis->mesh, NULL, 0, &analysis->context, e);
     }
     if (code == ERROR_OK && options->blocks)
-        segments_create(analysis->nda,
-                        options->mesh ? analysis->mesh.axes[analysis->mesh.axis_count - 1].size : DEVICES,
+        segments_create(analysis->nda, options->mesh ? inner_devices(&analysis->mesh) : DEVICES,
                         SEGMENTS_MOST_CONFIGURATIONS, &analysis->segments);
     return code;
 }
@@ -351,6 +365,12 @@ int cmd_analyze(int argc, char **argv)
             nda_dot(analysis.nda, &dot);
         code = file_write(options.dot, dot.at, dot.size, &e);
         text_release(&dot);
+    }
+    if (code == ERROR_OK && options.svg) {
+        struct text svg = {0};
+        segments_svg(analysis.segments, &svg);
+        code = file_write(options.svg, svg.at, svg.size, &e);
+        text_release(&svg);
     }
     if (code == ERROR_OK) {
         if (options.json)

@@ -1,8 +1,9 @@
 /* Tables of segments, and the choice of a configuration for every segment that they say is best.
  *
  * A configuration of a segment is a strategy for each of its blocks, as a number in mixed radix, the first
- * block's digit the major one. Tables are differences to the *base*, in which every block takes the batch,
- * else its rows (data parallel):
+ * block's digit the major one. Tables are differences to a *base*: first the plan in which every block takes
+ * the batch, else its rows (data parallel); where the chosen plan's whole price is further than a fiftieth of
+ * a step from what was composed, that plan, at most twice:
  *
  *     time(plan) ~ base + SUM over segments of time[kind][configuration]
  *                       + SUM over crossing dependences of reshard[pair][strategy][strategy]
@@ -10,7 +11,7 @@
  *
  * Source of the tables here: the walk's price of the whole program in which one segment deviates from the
  * base (all its configurations), or the two blocks of a crossing dependence do; what the two cost beyond
- * their deviations one by one is the reshard, 0 where either is the base's. So the sum is exact for every
+ * their deviations one by one, in the same place, is the reshard, 0 where either is the base's. So the sum is exact for every
  * plan with one deviating segment and for every pair of neighbouring blocks, and each figure is made as the
  * price of a plan is. Equal segments are priced once, at one instance; the number of prices is that of CFP's
  * equation 7.

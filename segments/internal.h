@@ -41,4 +41,7 @@ void segments_find_strategies(struct segments_build *build);   /* strategies.c *
 void segments_find_dependences(struct segments_build *build);  /* dependences.c: and fingerprints */
 void segments_cover(struct segments_build *build);             /* cover.c: segments, kinds, pairs, programs */
 
+/* A to Z, A1 to Z1, A2 .. (text.c) */
+void segments_kind_text(uint32_t kind, struct text *out);
+
 #endif

@@ -116,5 +116,7 @@ void segments_text(const struct segments *segments, struct text *out);
 void segments_json(const struct segments *segments, struct text *out);
 /* contractions by block and segment with their dependences, for Graphviz */
 void segments_dot(const struct segments *segments, struct text *out);
+/* the same as a picture that stands alone: a column a segment (svg.c) */
+void segments_svg(const struct segments *segments, struct text *out);
 
 #endif

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIMIT_ROUNDS = 3, SOLVER_UNITS = 256 };
+/* FAR_OFF: a part of the step; BASES: how often tables are made for one layout */
+enum { LIMIT_ROUNDS = 3, SOLVER_UNITS = 256, BASES = 3, FAR_OFF = 50 };
 
 /* ---- tables ---- */
 
@@ -18,7 +19,8 @@ struct layout {
     struct segments *segments;
     struct segments_tables tables;
     uint32_t outer, inner;
-    uint32_t *base, *now; /* configuration of each segment */
+    uint32_t *base, *now;                /* configuration of each segment */
+    int64_t base_ps, base_bytes, now_ps; /* whole prices */
     struct plan plan;
 };
 
@@ -40,13 +42,31 @@ static enum error_code price_kind(struct layout *layout, uint32_t kind, struct e
         struct cost cost;
         layout->now[example] = i;
         TRY(price_now(layout, &price, &cost, e));
-        layout->tables.time_ps[kind][i] = price.step_ps - layout->tables.base_ps;
-        layout->tables.bytes[kind][i] = price.peak_bytes - layout->tables.base_bytes;
+        layout->tables.time_ps[kind][i] = price.step_ps - layout->base_ps;
+        layout->tables.bytes[kind][i] = price.peak_bytes - layout->base_bytes;
     }
     layout->now[example] = layout->base[example];
     return ERROR_OK;
 }
 
+/* what it costs that one block of a segment takes each of its strategies, the others the base's */
+static enum error_code price_block(struct layout *layout, uint32_t block, int64_t *time_ps, struct error *e)
+{
+    const struct segments *segments = layout->segments;
+    uint32_t segment = segments->segment_of[block], number = block - segments->segments[segment].first;
+    for (uint32_t i = 0; i < segments_strategy_count(segments, block); i++) {
+        struct price price;
+        struct cost cost;
+        layout->now[segment] = segments_with_digit(segments, segment, layout->base[segment], number, i);
+        TRY(price_now(layout, &price, &cost, e));
+        time_ps[i] = price.step_ps - layout->base_ps;
+    }
+    layout->now[segment] = layout->base[segment];
+    return ERROR_OK;
+}
+
+/* What both cost alone is priced where the pair stands, not taken from their kinds' examples: these stand
+ * elsewhere, where other work hides their collectives, and a small difference would count for every layer. */
 static enum error_code price_pair(struct layout *layout, uint32_t number, struct error *e)
 {
     const struct segments *segments = layout->segments;
@@ -55,6 +75,9 @@ static enum error_code price_pair(struct layout *layout, uint32_t number, struct
     uint32_t from = segments->contractions[it->from].block, to = segments->contractions[it->to].block;
     uint32_t one = segments->segment_of[from], other = segments->segment_of[to];
     uint32_t rows = segments_strategy_count(segments, from), columns = segments_strategy_count(segments, to);
+    int64_t alone[2][SEGMENTS_SIDES];
+    TRY(price_block(layout, from, alone[0], e));
+    TRY(price_block(layout, to, alone[1], e));
     for (uint32_t i = 0; i < rows; i++)
         for (uint32_t k = 0; k < columns; k++) {
             struct price price;
@@ -63,28 +86,29 @@ static enum error_code price_pair(struct layout *layout, uint32_t number, struct
             layout->now[other] = segments_with_digit(segments, other, layout->base[other], pair->to_block, k);
             TRY(price_now(layout, &price, &cost, e));
             layout->tables.reshard_ps[number][i * columns + k] =
-                price.step_ps - layout->tables.base_ps -
-                layout->tables.time_ps[segments->segments[one].kind][layout->now[one]] -
-                layout->tables.time_ps[segments->segments[other].kind][layout->now[other]];
+                price.step_ps - layout->base_ps - alone[0][i] - alone[1][k];
         }
     layout->now[one] = layout->base[one];
     layout->now[other] = layout->base[other];
     return ERROR_OK;
 }
 
+/* around layout->base; what is composed of the base is its whole price, whatever its segments have */
 static enum error_code fill_tables(struct layout *layout, struct error *e)
 {
     struct price price;
     struct cost cost;
-    segments_base(layout->segments, layout->base);
     memcpy(layout->now, layout->base, layout->segments->segment_count * sizeof *layout->now);
     TRY(price_now(layout, &price, &cost, e));
-    layout->tables.base_ps = price.step_ps;
-    layout->tables.base_bytes = price.peak_bytes;
+    layout->base_ps = price.step_ps;
+    layout->base_bytes = price.peak_bytes;
     for (uint32_t kind = 0; kind < layout->segments->kind_count; kind++)
         TRY(price_kind(layout, kind, e));
     for (uint32_t pair = 0; pair < layout->segments->pair_count; pair++)
         TRY(price_pair(layout, pair, e));
+    layout->tables.base_ps = layout->tables.base_bytes = 0;
+    layout->tables.base_ps = layout->base_ps - segments_composed_ps(&layout->tables, layout->base);
+    layout->tables.base_bytes = layout->base_bytes - segments_composed_bytes(&layout->tables, layout->base);
     return ERROR_OK;
 }
 
@@ -149,10 +173,11 @@ static void keep(const struct layout *layout, const struct price *price, struct 
 
 /* Peaks of segments' programs add up to more than the module's: what the answer's sum and its whole walk say
  * is the measure of the next round's limit. */
-static enum error_code measured_rounds(struct layout *layout, int64_t limit, struct segments_answer *out,
-                                       struct error *e)
+static enum error_code measured_rounds(struct layout *layout, struct segments_answer *out, struct error *e)
 {
-    int64_t now = INT64_MAX / 4;
+    int64_t limit = evaluator_machine(layout->evaluator)->memory_limit_bytes, now = INT64_MAX / 4;
+    TRY(segments_tables_measured(evaluator_context(layout->evaluator), layout->budget->timings,
+                                 &layout->tables, e));
     for (int i = 0; i < LIMIT_ROUNDS; i++) {
         struct price price;
         struct cost cost;
@@ -173,8 +198,6 @@ static enum error_code measured_rounds(struct layout *layout, int64_t limit, str
 static enum error_code rounds(struct layout *layout, struct segments_answer *out, struct error *e)
 {
     int64_t limit = evaluator_machine(layout->evaluator)->memory_limit_bytes, now = limit;
-    if (layout->budget->timings)
-        return measured_rounds(layout, limit, out, e);
     for (int i = 0; i < LIMIT_ROUNDS; i++) {
         struct price price;
         struct cost cost;
@@ -182,11 +205,31 @@ static enum error_code rounds(struct layout *layout, struct segments_answer *out
         TRY(choose(layout, now, &proved, e));
         TRY(price_now(layout, &price, &cost, e));
         out->plan.rounds++;
-        if (!out->blocks || cost_compare(cost, layout->plan.hash, out->plan.cost, out->plan.hash) < 0)
+        if (!out->blocks || cost_compare(cost, layout->plan.hash, out->plan.cost, out->plan.hash) <= 0)
             keep(layout, &price, cost, proved, out);
+        layout->now_ps = price.step_ps;
         if (price.peak_bytes <= limit)
             break;
         now -= price.peak_bytes - limit + limit / 100;
+    }
+    return ERROR_OK;
+}
+
+/* Where the tables were far off the plan that they chose, they are made anew around it: deviations from a
+ * plan say nothing of deviations from another whose collectives are hidden by other work. */
+static enum error_code priced_rounds(struct layout *layout, struct segments_answer *out, struct error *e)
+{
+    segments_base(layout->segments, layout->base);
+    for (int i = 0; i < BASES; i++) {
+        TRY(fill_tables(layout, e));
+        TRY(rounds(layout, out, e));
+        int64_t composed_ps = segments_composed_ps(&layout->tables, layout->now),
+                error_ps = composed_ps - layout->now_ps;
+        bool is_near = (error_ps < 0 ? -error_ps : error_ps) <= layout->now_ps / FAR_OFF,
+             is_kept = hash128_compare(layout->plan.hash, out->plan.hash) == 0;
+        if (is_near || (!is_kept && composed_ps > out->plan.price.step_ps))
+            break; /* or another layout has a better plan than these tables promise */
+        memcpy(layout->base, layout->now, layout->segments->segment_count * sizeof *layout->now);
     }
     return ERROR_OK;
 }
@@ -205,11 +248,8 @@ static enum error_code solve_layout(const struct evaluator *evaluator, const str
     layout.now = mem_zalloc((size_t)layout.segments->segment_count + 1, sizeof *layout.now);
     plan_init(&layout.plan, plan_context_nda(context), mesh);
     segments_tables_create(layout.segments, &layout.tables);
-    enum error_code code = budget->timings
-                               ? segments_tables_measured(context, budget->timings, &layout.tables, e)
-                               : fill_tables(&layout, e);
-    if (code == ERROR_OK)
-        code = rounds(&layout, out, e);
+    enum error_code code =
+        budget->timings ? measured_rounds(&layout, out, e) : priced_rounds(&layout, out, e);
     segments_tables_release(&layout.tables);
     plan_release(&layout.plan);
     free(layout.base);

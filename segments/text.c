@@ -1,5 +1,5 @@
 /* Blocks and segments as tables, as JSON and as a graph. */
-#include "segments/segments.h"
+#include "segments/internal.h"
 
 #include "base/memory.h"
 
@@ -35,9 +35,24 @@ static void strategies_text(const struct segments *segments, uint32_t block, str
     }
 }
 
-static char letter(uint32_t kind)
+enum { LETTERS = 26 };
+void segments_kind_text(uint32_t kind, struct text *out)
 {
-    return (char)(kind < 26 ? 'A' + kind : '?');
+    text_add_char(out, (char)('A' + kind % LETTERS));
+    if (kind >= LETTERS)
+        text_printf(out, "%u", kind / LETTERS);
+}
+
+static void end_of_pair_text(uint32_t kind, uint32_t block, struct text *out)
+{
+    segments_kind_text(kind, out);
+    text_printf(out, " block %u", block);
+}
+
+static uint32_t configurations_of(const struct segments *segments, uint32_t block)
+{
+    uint32_t count = segments_strategy_count(segments, block);
+    return count ? count : 1; /* nothing to choose is one configuration, as in the number of programs */
 }
 
 static void blocks_table(const struct segments *segments, struct text *out)
@@ -49,8 +64,9 @@ static void blocks_table(const struct segments *segments, struct text *out)
         const struct segments_segment *segment = &segments->segments[segments->segment_of[block]];
         struct text entry = {0};
         segments_contraction_text(segments, it->entry, &entry);
-        text_printf(out, "%6u  segment %u %c  %-44s %3u forward %3u in all %5u spaces  ", block,
-                    segments->segment_of[block], letter(segment->kind), entry.at, it->forward_count,
+        text_printf(out, "%6u  segment %u ", block, segments->segment_of[block]);
+        segments_kind_text(segment->kind, out);
+        text_printf(out, "  %-44s %3u forward %3u in all %5u spaces  ", entry.at, it->forward_count,
                     it->contraction_count, it->space_count);
         strategies_text(segments, block, out);
         text_add_char(out, '\n');
@@ -65,18 +81,23 @@ void segments_text(const struct segments *segments, struct text *out)
                 segments->kind_count, (unsigned long long)segments->programs);
     for (uint32_t kind = 0; kind < segments->kind_count; kind++) {
         const struct segments_segment *example = &segments->segments[segments->kinds[kind].example];
-        text_printf(out, "  %c  %u of %u blocks, the first is %u: %llu configurations\n", letter(kind),
+        text_add(out, "  ");
+        segments_kind_text(kind, out);
+        text_printf(out, "  %u of %u blocks, such as %u to %u: %llu configurations\n",
                     segments->kinds[kind].instances, example->count, example->first,
+                    example->first + example->count - 1,
                     (unsigned long long)segments->kinds[kind].configurations);
     }
     for (uint32_t i = 0; i < segments->pair_count; i++) {
         const struct segments_pair *pair = &segments->pairs[i];
         const struct segments_dependence *it = &segments->dependences[pair->example];
         uint32_t from = segments->contractions[it->from].block, to = segments->contractions[it->to].block;
-        text_printf(out, "  %c block %u -> %c block %u, %u times: %u x %u reshards\n",
-                    letter(pair->from_kind), pair->from_block, letter(pair->to_kind), pair->to_block,
-                    pair->instances, segments_strategy_count(segments, from),
-                    segments_strategy_count(segments, to));
+        text_add(out, "  ");
+        end_of_pair_text(pair->from_kind, pair->from_block, out);
+        text_add(out, " -> ");
+        end_of_pair_text(pair->to_kind, pair->to_block, out);
+        text_printf(out, ", %u times: %u x %u reshards\n", pair->instances, configurations_of(segments, from),
+                    configurations_of(segments, to));
     }
 }
 
@@ -121,8 +142,9 @@ void segments_dot(const struct segments *segments, struct text *out)
     text_add(out, "digraph segments {\n  rankdir=LR;\n  node [shape=box, fontname=\"sans-serif\"];\n");
     for (uint32_t i = 0; i < segments->segment_count; i++) {
         const struct segments_segment *segment = &segments->segments[i];
-        text_printf(out, "  subgraph cluster_%u {\n    label=\"segment %u, %c\";\n", i, i,
-                    letter(segment->kind));
+        text_printf(out, "  subgraph cluster_%u {\n    label=\"segment %u, ", i, i);
+        segments_kind_text(segment->kind, out);
+        text_add(out, "\";\n");
         for (uint32_t block = segment->first; block < segment->first + segment->count; block++) {
             text_printf(out, "    subgraph cluster_b%u {\n      label=\"block %u: ", block, block);
             strategies_text(segments, block, out);

@@ -295,26 +295,102 @@ static void against_the_walk(void **state)
     subject_close(&subject);
 }
 
-/* less memory than the best plan needs: another one that fits, slower */
+/* What is composed is the whole price of the plan that it chose, also where deviations from data parallel say
+ * little of it: recomputed layers, and a net whose collectives other work hides. */
+static void close_to_the_whole(void **state)
+{
+    static const char *const models[] = {"small/t2b_remat.mlir", "small/gns.mlir"};
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        struct subject subject;
+        struct segments_answer answer;
+        struct segments_budget budget = {.seed = 1, .threads = 1};
+        struct error e = {0};
+        char *path = mem_printf(SUPPORT_MODELS "%s", models[i]);
+        ASSERT_OK(subject_file(&subject, path, &e), &e);
+        ASSERT_OK(subject_mesh(&subject, "data=8,model=8", &e), &e);
+        ASSERT_OK(subject_device(&subject, "a100-40", 0, &e), &e);
+        ASSERT_OK(segments_solve(subject.evaluator, &budget, &answer, &e), &e);
+        double ratio = (double)answer.composed_ps / (double)answer.plan.price.step_ps;
+        print_message("%s: composed / whole %.4f\n", models[i], ratio);
+        assert_true(answer.proved);
+        assert_true(ratio > 0.98 && ratio < 1.02);
+        segments_answer_release(&answer);
+        subject_close(&subject);
+        free(path);
+    }
+}
+
+/* No configuration that all layers take alike fits in less time than that, whatever embedding and head have.
+ * How many fit. */
+static uint32_t check_uniform(const struct subject *subject, const struct price *mixed)
+{
+    struct error e = {0};
+    struct segments *segments;
+    uint32_t all, layouts[SEGMENTS_LAYOUTS], fits = 0;
+    uint32_t count = segments_layouts(&subject->mesh, &all, layouts);
+    assert_int_equal(count, 1);
+    segments_of_layout(subject->nda, &subject->mesh, all, 0, &segments);
+    uint32_t *configurations = mem_zalloc(segments->segment_count, sizeof *configurations);
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < segments->kind_count; i++)
+        most = segments->kinds[i].configurations > most ? segments->kinds[i].configurations : most;
+    struct evaluator_session *session = evaluator_session_create(subject->evaluator);
+    uint32_t last = segments->segment_count - 1;
+    uint64_t first_count = segments->kinds[segments->segments[0].kind].configurations,
+             last_count = segments->kinds[segments->segments[last].kind].configurations;
+    for (uint64_t number = 0; number < most * first_count * last_count; number++) {
+        struct price price;
+        struct cost cost;
+        struct plan plan;
+        segments_base(segments, configurations);
+        for (uint32_t i = 0; i < segments->segment_count; i++)
+            if (segments->kinds[segments->segments[i].kind].configurations == most)
+                configurations[i] = (uint32_t)(number % most);
+        configurations[0] = (uint32_t)(number / most % first_count);
+        configurations[last] = (uint32_t)(number / most / first_count);
+        plan_init(&plan, subject->nda, &subject->mesh);
+        segments_plan(segments, subject->context, 0, all, configurations, &plan);
+        ASSERT_OK(evaluator_price(session, &plan, &price, &cost, &e), &e);
+        fits += price.peak_bytes <= subject->machine.memory_limit_bytes;
+        assert_true(price.peak_bytes > subject->machine.memory_limit_bytes ||
+                    price.step_ps >= mixed->step_ps);
+        plan_release(&plan);
+    }
+    evaluator_session_destroy(session);
+    free(configurations);
+    segments_destroy(segments);
+    return fits;
+}
+
+/* Less memory than the best plan needs: one that fits, slower, of which equal segments have different
+ * configurations; also where some fit that all segments take alike, and these are slower. */
 static void tight_memory(void **state)
 {
     struct subject subject;
-    struct segments_answer loose, tight;
+    struct segments_answer loose;
     struct segments_budget budget = {.seed = 1, .threads = 1};
     struct error e = {0};
+    uint32_t mixed = 0, beaten = 0;
     open_gpt(&subject, 0);
     ASSERT_OK(segments_solve(subject.evaluator, &budget, &loose, &e), &e);
-    subject.machine.memory_limit_bytes = loose.plan.price.peak_bytes - loose.plan.price.peak_bytes / 20;
-    ASSERT_OK(subject_evaluator(&subject, &e), &e);
-    ASSERT_OK(segments_solve(subject.evaluator, &budget, &tight, &e), &e);
-    print_message("limit %lld: %.3f ms in %lld bytes (%s), without it %.3f ms in %lld\n",
-                  (long long)subject.machine.memory_limit_bytes, (double)tight.plan.price.step_ps / 1e9,
-                  (long long)tight.plan.price.peak_bytes, tight.mixed ? "mixed" : "alike",
-                  (double)loose.plan.price.step_ps / 1e9, (long long)loose.plan.price.peak_bytes);
-    assert_true(tight.plan.price.peak_bytes <= subject.machine.memory_limit_bytes);
-    assert_true(tight.plan.price.step_ps >= loose.plan.price.step_ps);
+    for (int64_t percent = 1; percent <= 5; percent += 2) {
+        struct segments_answer tight;
+        subject.machine.memory_limit_bytes =
+            loose.plan.price.peak_bytes - loose.plan.price.peak_bytes / 100 * percent;
+        ASSERT_OK(subject_evaluator(&subject, &e), &e);
+        ASSERT_OK(segments_solve(subject.evaluator, &budget, &tight, &e), &e);
+        assert_true(tight.plan.price.peak_bytes <= subject.machine.memory_limit_bytes);
+        assert_true(tight.plan.price.step_ps >= loose.plan.price.step_ps);
+        uint32_t fits = check_uniform(&subject, &tight.plan.price);
+        print_message("%d %% less: %.3f ms (%s), without a limit %.3f ms; %u uniform ones fit\n",
+                      (int)percent, (double)tight.plan.price.step_ps / 1e9, tight.mixed ? "mixed" : "alike",
+                      (double)loose.plan.price.step_ps / 1e9, fits);
+        mixed += tight.mixed;
+        beaten += tight.mixed && fits;
+        segments_answer_release(&tight);
+    }
+    assert_true(mixed > 0 && beaten > 0);
     segments_answer_release(&loose);
-    segments_answer_release(&tight);
     subject_close(&subject);
 }
 
@@ -338,8 +414,9 @@ static void ends_early(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_chains),     cmocka_unit_test(three_of_81),
-        cmocka_unit_test(sums_are_the_walk), cmocka_unit_test(against_the_walk),
-        cmocka_unit_test(tight_memory),      cmocka_unit_test(ends_early)};
+        cmocka_unit_test(random_chains),      cmocka_unit_test(three_of_81),
+        cmocka_unit_test(sums_are_the_walk),  cmocka_unit_test(against_the_walk),
+        cmocka_unit_test(close_to_the_whole), cmocka_unit_test(tight_memory),
+        cmocka_unit_test(ends_early)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

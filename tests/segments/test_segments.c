@@ -173,6 +173,29 @@ static void check_folder(const char *folder)
     closedir(dir);
 }
 
+/* text says of every kind what it is, also beyond the alphabet, and never that there are no configurations */
+static void as_text(void **state)
+{
+    struct subject subject;
+    struct segments *segments;
+    struct text text = {0};
+    open_model(&subject, "unet.mlir.gz");
+    segments_create(subject.nda, 8, 9, &segments);
+    assert_true(segments->kind_count > 27);
+    segments_text(segments, &text);
+    assert_non_null(strstr(text.at, "\n  A1  "));
+    assert_null(strstr(text.at, "?"));
+    text_release(&text);
+    segments_destroy(segments);
+    segments_create(subject.nda, 1000003, 9, &segments); /* divides nothing */
+    segments_text(segments, &text);
+    assert_non_null(strstr(text.at, ": 1 x 1 reshards"));
+    assert_null(strstr(text.at, ": 0 x 0 reshards"));
+    text_release(&text);
+    segments_destroy(segments);
+    subject_close(&subject);
+}
+
 static void every_module(void **state)
 {
     check_folder(SUPPORT_MODELS);
@@ -303,8 +326,9 @@ static void volume_optimal(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(transformers), cmocka_unit_test(experts),
-                                       cmocka_unit_test(figure_6),     cmocka_unit_test(every_module),
-                                       cmocka_unit_test(membership),   cmocka_unit_test(volume_optimal)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(transformers),  cmocka_unit_test(experts),
+                                       cmocka_unit_test(figure_6),      cmocka_unit_test(every_module),
+                                       cmocka_unit_test(as_text),       cmocka_unit_test(membership),
+                                       cmocka_unit_test(volume_optimal)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
