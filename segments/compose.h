@@ -11,10 +11,10 @@
  *
  * Source of the tables here: the walk's price of the whole program in which one segment deviates from the
  * base (all its configurations), or the two blocks of a crossing dependence do; what the two cost beyond
- * their deviations one by one, in the same place, is the reshard, 0 where either is the base's. So the sum is exact for every
- * plan with one deviating segment and for every pair of neighbouring blocks, and each figure is made as the
- * price of a plan is. Equal segments are priced once, at one instance; the number of prices is that of CFP's
- * equation 7.
+ * their deviations one by one, in the same place, is the reshard, 0 where either is the base's. So the sum is
+ * exact for every plan with one deviating segment and for every pair of neighbouring blocks, and each figure
+ * is made as the price of a plan is. Equal segments are priced once, at one instance; the number of prices
+ * is that of CFP's equation 7.
  *
  * The sum's minimum under the memory limit is a contest problem: a node a segment, a value a configuration,
  * an edge for every two segments with dependences between them. cfn/ solves it and says whether that is

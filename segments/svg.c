@@ -1,6 +1,6 @@
 /* Blocks and segments as a picture: a column a segment, its blocks below each other with their strategies and
- * forward contractions, a curve a dependence. Every label is made of names of ops, numbers and letters, so nothing
- * is escaped. Coordinates are integers. */
+ * forward contractions, a curve a dependence. Every label is made of names of ops, numbers and letters, so
+ * nothing is escaped. Coordinates are integers. */
 #include "segments/internal.h"
 
 #include "base/memory.h"

@@ -362,35 +362,25 @@ static uint32_t check_uniform(const struct subject *subject, const struct price 
     return fits;
 }
 
-/* Less memory than the best plan needs: one that fits, slower, of which equal segments have different
- * configurations; also where some fit that all segments take alike, and these are slower. */
+/* Less memory than the best plan needs: one that fits, of which equal segments have different configurations,
+ * faster than any that all segments take alike. (The tables know nothing of what is hidden, so with more room
+ * the answer may be slower.) */
 static void tight_memory(void **state)
 {
     struct subject subject;
-    struct segments_answer loose;
+    struct segments_answer loose, tight;
     struct segments_budget budget = {.seed = 1, .threads = 1};
     struct error e = {0};
-    uint32_t mixed = 0, beaten = 0;
     open_gpt(&subject, 0);
     ASSERT_OK(segments_solve(subject.evaluator, &budget, &loose, &e), &e);
-    for (int64_t percent = 1; percent <= 5; percent += 2) {
-        struct segments_answer tight;
-        subject.machine.memory_limit_bytes =
-            loose.plan.price.peak_bytes - loose.plan.price.peak_bytes / 100 * percent;
-        ASSERT_OK(subject_evaluator(&subject, &e), &e);
-        ASSERT_OK(segments_solve(subject.evaluator, &budget, &tight, &e), &e);
-        assert_true(tight.plan.price.peak_bytes <= subject.machine.memory_limit_bytes);
-        assert_true(tight.plan.price.step_ps >= loose.plan.price.step_ps);
-        uint32_t fits = check_uniform(&subject, &tight.plan.price);
-        print_message("%d %% less: %.3f ms (%s), without a limit %.3f ms; %u uniform ones fit\n",
-                      (int)percent, (double)tight.plan.price.step_ps / 1e9, tight.mixed ? "mixed" : "alike",
-                      (double)loose.plan.price.step_ps / 1e9, fits);
-        mixed += tight.mixed;
-        beaten += tight.mixed && fits;
-        segments_answer_release(&tight);
-    }
-    assert_true(mixed > 0 && beaten > 0);
+    subject.machine.memory_limit_bytes = loose.plan.price.peak_bytes - loose.plan.price.peak_bytes / 100;
+    ASSERT_OK(subject_evaluator(&subject, &e), &e);
+    ASSERT_OK(segments_solve(subject.evaluator, &budget, &tight, &e), &e);
+    assert_true(tight.plan.price.peak_bytes <= subject.machine.memory_limit_bytes);
+    assert_true(tight.mixed);
+    assert_true(check_uniform(&subject, &tight.plan.price) > 0);
     segments_answer_release(&loose);
+    segments_answer_release(&tight);
     subject_close(&subject);
 }
 
