@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* FAR_OFF: a part of the step; BASES: how often tables are made for one layout */
-enum { LIMIT_ROUNDS = 3, SOLVER_UNITS = 256, BASES = 3, FAR_OFF = 50 };
+enum { LIMIT_ROUNDS = 3, SOLVER_UNITS = 256, BASES = 3, FAR_OFF = 50, ALIKE_ROUNDS = 3 };
 
 /* ---- tables ---- */
 
@@ -19,7 +19,8 @@ struct layout {
     struct segments *segments;
     struct segments_tables tables;
     uint32_t outer, inner;
-    uint32_t *base, *now;                /* configuration of each segment */
+    uint32_t *base, *now, *best;         /* configuration of each segment; best: of the answer */
+    bool has_best;                       /* the answer is of this layout */
     int64_t base_ps, base_bytes, now_ps; /* whole prices */
     struct plan plan;
 };
@@ -151,7 +152,7 @@ static bool is_mixed(const struct layout *layout)
     return false;
 }
 
-static void keep(const struct layout *layout, const struct price *price, struct cost cost, bool proved,
+static void keep(struct layout *layout, const struct price *price, struct cost cost, bool proved,
                  struct segments_answer *out)
 {
     uint32_t rounds = out->plan.rounds;
@@ -169,6 +170,8 @@ static void keep(const struct layout *layout, const struct price *price, struct 
         .proved = proved,
         .mixed = is_mixed(layout)};
     plan_factors_list(evaluator_context(layout->evaluator), &layout->plan, &out->plan.factors);
+    memcpy(layout->best, layout->now, layout->segments->segment_count * sizeof *layout->best);
+    layout->has_best = true;
 }
 
 /* Peaks of segments' programs add up to more than the module's: what the answer's sum and its whole walk say
@@ -234,6 +237,39 @@ static enum error_code priced_rounds(struct layout *layout, struct segments_answ
     return ERROR_OK;
 }
 
+/* the layout's best with all segments of a kind in one configuration, kept where that is better */
+static enum error_code try_alike(struct layout *layout, uint32_t kind, uint32_t configuration,
+                                 struct segments_answer *out, bool *better, struct error *e)
+{
+    const struct segments *segments = layout->segments;
+    struct price price;
+    struct cost cost;
+    memcpy(layout->now, layout->best, segments->segment_count * sizeof *layout->now);
+    for (uint32_t i = 0; i < segments->segment_count; i++)
+        if (segments->segments[i].kind == kind)
+            layout->now[i] = configuration;
+    TRY(price_now(layout, &price, &cost, e));
+    if (cost_compare(cost, layout->plan.hash, out->plan.cost, out->plan.hash) < 0) {
+        keep(layout, &price, cost, false, out);
+        *better = true;
+    }
+    return ERROR_OK;
+}
+
+/* Tables add up what does not add: hidden collectives, peaks. So each configuration is tried in all segments
+ * of a kind by the price of the whole, from the layout's best on, until none is better. */
+static enum error_code alike_rounds(struct layout *layout, struct segments_answer *out, struct error *e)
+{
+    bool better = layout->has_best;
+    for (int round = 0; round < ALIKE_ROUNDS && better; round++) {
+        better = false;
+        for (uint32_t kind = 0; kind < layout->segments->kind_count; kind++)
+            for (uint32_t i = 0; i < layout->segments->kinds[kind].configurations; i++)
+                TRY(try_alike(layout, kind, i, out, &better, e));
+    }
+    return ERROR_OK;
+}
+
 static enum error_code solve_layout(const struct evaluator *evaluator, const struct segments_budget *budget,
                                     uint32_t all, uint32_t inner, struct segments_answer *out,
                                     struct error *e)
@@ -246,14 +282,18 @@ static enum error_code solve_layout(const struct evaluator *evaluator, const str
     layout.session = evaluator_session_create(evaluator);
     layout.base = mem_zalloc((size_t)layout.segments->segment_count + 1, sizeof *layout.base);
     layout.now = mem_zalloc((size_t)layout.segments->segment_count + 1, sizeof *layout.now);
+    layout.best = mem_zalloc((size_t)layout.segments->segment_count + 1, sizeof *layout.best);
     plan_init(&layout.plan, plan_context_nda(context), mesh);
     segments_tables_create(layout.segments, &layout.tables);
     enum error_code code =
         budget->timings ? measured_rounds(&layout, out, e) : priced_rounds(&layout, out, e);
+    if (!code && !budget->timings)
+        code = alike_rounds(&layout, out, e);
     segments_tables_release(&layout.tables);
     plan_release(&layout.plan);
     free(layout.base);
     free(layout.now);
+    free(layout.best);
     evaluator_session_destroy(layout.session);
     segments_destroy(layout.segments);
     return code;
