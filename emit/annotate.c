@@ -8,9 +8,9 @@
  * blocks are not ranges of a dim (an inner atom is sharded) are constrained as the array of atoms; so that
  * XLA need not join the pieces in between, whole chains of ops are written on atoms (annotate_atoms.c).
  *
- * A version that only cuts the definition into blocks is read through a constraint of the definition in its
- * own form: Shardy gives what a constraint reads the constraint's sharding where it has none, and the
- * definition's other uses would gather it again.
+ * A version of a definition that is not partial is read through a constraint of the definition in its own
+ * form: Shardy gives what a constraint reads the constraint's sharding where it has none, and the other uses
+ * of the definition would move it back.
  *
  * XLA's partitioner counts the initial value of a reduce once per device of a sharded dim, or never (jaxlib
  * 0.10.2: 1.5 became 12 on 8 devices). Where it is not neutral, the reduce starts from the neutral value and
@@ -194,19 +194,6 @@ static bool is_free(const struct emit *e, uint32_t origin)
 
 static void constrain_own(struct emit *e, uint32_t value);
 
-/* Does the one form only cut the other into blocks? */
-static bool cuts(const struct emit *e, const struct spmd_form *one, const struct spmd_form *other)
-{
-    bool any = false;
-    for (uint32_t axis = 0; axis < e->mesh->axis_count; axis++) {
-        bool same = one->at[axis] == other->at[axis] && one->position[axis] == other->position[axis];
-        if (!same && (other->at[axis] != SPMD_REPLICATED || one->at[axis] >= SPMD_PARTIAL))
-            return false;
-        any |= !same;
-    }
-    return any;
-}
-
 static uint32_t read_as(struct emit *e, uint32_t value, int shape)
 {
     struct annotate *annotate = e->annotate;
@@ -223,7 +210,7 @@ static uint32_t read_as(struct emit *e, uint32_t value, int shape)
     int said = shape_for(e, value, shape);
     if (is_free(e, values[value].origin) || (!reduced && same) || said == SHAPES)
         return plain(e, root, shape);
-    if (!own && root >= e->local->argument_count && cuts(e, &values[value].form, &values[root].form)) {
+    if (!own && root >= e->local->argument_count && partial_axes(e, &values[root].form) == 0) {
         constrain_own(e, root);
         own = annotate->constrained[WHOLE][root] != IR_NONE || annotate->constrained[ATOMS][root] != IR_NONE;
     }
