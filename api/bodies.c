@@ -83,21 +83,29 @@ char *api_progress_json(const struct planner_progress *progress, const char *sta
     return finish(json);
 }
 
+static json_t *other_names(const struct cost_device *device)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < COST_DEVICE_NAMES && device->also[i]; i++)
+        json_array_append_new(list, json_string(device->also[i]));
+    return list;
+}
+
 char *api_devices_json(void)
 {
     uint32_t count;
     const struct cost_device *device = cost_devices(&count);
     json_t *list = json_array();
     for (uint32_t i = 0; i < count; i++)
-        json_array_append_new(list,
-                              json_pack("{s:s, s:I, s:f, s:f, s:f, s:I, s:f, s:f, s:s}", "name",
-                                        device[i].name, "memory_bytes", (json_int_t)device[i].memory_bytes,
-                                        "bf16_flops", device[i].rate_flops[COST_RATE_BF16], "f32_flops",
-                                        device[i].rate_flops[COST_RATE_F32], "memory_bytes_per_s",
-                                        device[i].memory_bytes_per_s, "devices_per_host",
-                                        (json_int_t)device[i].devices_per_host, "host_link_bytes_per_s",
-                                        device[i].host_link_bytes_per_s, "network_bytes_per_s",
-                                        device[i].network_bytes_per_s, "source", device[i].source));
+        json_array_append_new(list, json_pack("{s:s, s:o, s:I, s:f, s:f, s:f, s:I, s:f, s:f, s:s}", "name",
+                                              device[i].name, "also", other_names(&device[i]), "memory_bytes",
+                                              (json_int_t)device[i].memory_bytes, "bf16_flops",
+                                              device[i].rate_flops[COST_RATE_BF16], "f32_flops",
+                                              device[i].rate_flops[COST_RATE_F32], "memory_bytes_per_s",
+                                              device[i].memory_bytes_per_s, "devices_per_host",
+                                              (json_int_t)device[i].devices_per_host, "host_link_bytes_per_s",
+                                              device[i].host_link_bytes_per_s, "network_bytes_per_s",
+                                              device[i].network_bytes_per_s, "source", device[i].source));
     return finish(json_pack("{s:o}", "devices", list));
 }
 

@@ -180,8 +180,9 @@ static enum error_code decode_device(struct api_request *request, struct json_at
     }
     const char *name = NULL;
     TRY(json_text(name_at, sizeof request->planning.device - 1, &name, e));
-    if (name && cost_device_find(name)) {
-        snprintf(request->planning.device, sizeof request->planning.device, "%s", name);
+    const struct cost_device *device = name ? cost_device_find(name) : NULL;
+    if (device) {
+        snprintf(request->planning.device, sizeof request->planning.device, "%s", device->name);
         return ERROR_OK;
     }
     struct text list = {0};

@@ -19,8 +19,12 @@ enum cost_rate {
 };
 enum cost_topology { COST_RING, COST_TORUS, COST_SWITCH };
 
+#define COST_DEVICE_NAMES 3 /* other names of a device, at most */
+
 struct cost_device {
     const char *name; /* "a100-40" */
+    const char
+        *also[COST_DEVICE_NAMES]; /* other names that requests may use, in any case; NULL after the last */
     int64_t memory_bytes;
     double rate_flops[COST_RATES]; /* peak FLOP/s of matrix units by element type */
     double memory_bytes_per_s;
@@ -37,7 +41,7 @@ struct cost_device {
     const char *source;       /* datasheet */
 };
 const struct cost_device *cost_devices(uint32_t *count);      /* the catalogue, sorted by name */
-const struct cost_device *cost_device_find(const char *name); /* NULL: unknown */
+const struct cost_device *cost_device_find(const char *name); /* by any of its names; NULL: unknown */
 
 /* Link of one mesh axis as the machine sees it: bandwidth of a group = link bandwidth / groups sharing it. */
 struct cost_link {

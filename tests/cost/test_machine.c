@@ -45,6 +45,26 @@ static void catalogue_is_sorted_and_complete(void **state)
     assert_null(cost_device_find("a100"));
 }
 
+/* each name means one device: the memory spelt out, and what JAX's device_kind says, in any case */
+static void other_names_mean_one_device(void **state)
+{
+    static const char *const means[][2] = {{"h100-80", "h100"},
+                                           {"NVIDIA H100 80GB HBM3", "h100"},
+                                           {"nvidia a100-sxm4-80gb", "a100-80"},
+                                           {"V5P", "tpu-v5p"},
+                                           {"TPU v5 lite", "tpu-v5e"}};
+    for (size_t i = 0; i < sizeof means / sizeof means[0]; i++) {
+        const struct cost_device *found = cost_device_find(means[i][0]);
+        assert_non_null(found);
+        assert_string_equal(found->name, means[i][1]);
+    }
+    uint32_t count;
+    const struct cost_device *all = cost_devices(&count);
+    for (uint32_t i = 0; i < count; i++)
+        for (int k = 0; k < COST_DEVICE_NAMES && all[i].also[k]; k++)
+            assert_ptr_equal(cost_device_find(all[i].also[k]), &all[i]);
+}
+
 static void unknown_device_names_the_known(void **state)
 {
     struct mesh mesh = mesh_of("data=4");
@@ -143,6 +163,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(catalogue_is_sorted_and_complete),
+        cmocka_unit_test(other_names_mean_one_device),
         cmocka_unit_test(unknown_device_names_the_known),
         cmocka_unit_test(memory_limit_defaults_to_nine_tenths),
         cmocka_unit_test(axes_inside_a_host_are_fast),
