@@ -463,22 +463,32 @@ static const struct op_info *reduced_product(const struct price_scratch *scratch
     return info && info->class == OP_MATMUL ? info : NULL;
 }
 
+/* Stacked products stay in their order however they are reduced, but for what is combined (all_reduces are), and
+ * for blocks of their last dimension, which lies outermost then: what is read transposed has the same innermost
+ * one. */
+static bool keeps_stacked_order(const struct price_scratch *scratch, const struct spmd_local *local,
+                                const struct spmd_step *reduction, const struct op_info *product)
+{
+    const struct spmd_step *step = reduction;
+    if (!(product->stacked & 4) ||
+        (step->kind == SPMD_ALL_REDUCE && local->values[step->results].bytes <= scratch->combine_bytes))
+        return false;
+    for (; step->kind != SPMD_OP; step = &local->steps[local->values[local->operands[step->operands]].step])
+        if (step->kind == SPMD_REDUCE_SCATTER && scattered_dim(local, step) > product->batch_dims)
+            return false;
+    return true;
+}
+
 static bool keeps_order(const struct price_scratch *scratch, const struct spmd_local *local,
                         const struct spmd_step *reduction)
 {
-    bool scatters = reduction->kind == SPMD_REDUCE_SCATTER, tiles = scratch->rules & COST_FUSE_TURNED;
-    int64_t bytes = local->values[reduction->results].bytes;
-    if (bytes <= TURNED_LEAST)
+    if (local->values[reduction->results].bytes <= TURNED_LEAST)
         return false;
     const struct op_info *product = reduced_product(scratch, local, reduction);
-    if (tiles)
-        return product && (scatters ? scattered_size(local, reduction) >= TILE_LANES : reduction->combined);
-    if (scatters)
-        return product && product->stacked & 4 && scattered_dim(local, reduction) <= product->batch_dims;
-    uint32_t by = local->values[local->operands[reduction->operands]].step;
-    return product && product->batch_dims && local->steps[by].kind == SPMD_OP &&
-           bytes > scratch->combine_bytes &&
-           price_has_outer(local, reduction->results, (uint8_t)(SPMD_WHOLE + product->batch_dims));
+    if (!product || scratch->rules & COST_FUSE_BATCHED)
+        return product && keeps_stacked_order(scratch, local, reduction, product);
+    return reduction->kind == SPMD_REDUCE_SCATTER ? scattered_size(local, reduction) >= TILE_LANES
+                                                  : reduction->combined;
 }
 
 static bool is_turned(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t value)
