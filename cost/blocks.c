@@ -34,9 +34,9 @@ static bool is_stacked(const struct price_scratch *scratch, const struct spmd_lo
 }
 
 /* Blocks travel whole. Where the dimension is not the outermost one they are brought into order by a copy: of
- * what was gathered, if a kernel wants it in memory; of what is to be scattered. Stacked matrices are read and
- * written in any order, so that the dimension lies outermost on both sides: of them the block alone is turned
- * before it is gathered, and what is scattered is made so. */
+ * what was gathered, if a kernel wants it in memory; of what is to be scattered. Stacked matrices are read
+ * and written in any order, so that the dimension lies outermost on both sides: of them the block alone is
+ * turned before it is gathered, and what is scattered is made so. */
 int64_t price_ordered_copy(const struct price_scratch *scratch, const struct spmd_local *local,
                            const struct spmd_step *step)
 {

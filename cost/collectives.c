@@ -174,8 +174,8 @@ static bool is_switched(const struct cost_machine *machine, const struct mesh *m
     return device->host_topology == COST_SWITCH && device->network_topology == COST_SWITCH;
 }
 
-/* Bandwidth share of a collective of n bytes inside a host and its time beside that, from the backend's table;
- * false: it has none of this kind. */
+/* Bandwidth share of a collective of n bytes inside a host and its time beside that, from the backend's
+ * table; false: it has none of this kind. */
 static bool host_share(const struct cost_backend *backend, uint8_t kind, int64_t devices, double n,
                        double *share, double *fixed_ps)
 {

@@ -425,7 +425,8 @@ int64_t price_gathered_copy(const struct price_scratch *scratch, const struct sp
 /* .. and when that is there, a place in the line */
 uint32_t price_gathered_at(const struct price_scratch *scratch, const struct spmd_local *local,
                            const struct spmd_step *step);
-/* memory.c, by COST_FUSE_BATCHED, kernels in program order: bytes of arguments that are copied for it */
+/* memory.c, by COST_FUSE_BATCHED, kernels in program order: bytes that move because arguments are copied for
+ * it, and because it runs apart from its siblings */
 int64_t price_turned_bytes(struct price_scratch *scratch, const struct spmd_local *local,
                            const struct kernel *kernel);
 /* blocks.c: does a device hold more than one block of the value outside this atom (or SPMD_WHOLE + dim)? */

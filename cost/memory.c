@@ -463,9 +463,9 @@ static const struct op_info *reduced_product(const struct price_scratch *scratch
     return info && info->class == OP_MATMUL ? info : NULL;
 }
 
-/* Stacked products stay in their order however they are reduced, but for what is combined (all_reduces are), and
- * for blocks of their last dimension, which lies outermost then: what is read transposed has the same innermost
- * one. */
+/* Stacked products stay in their order however they are reduced, but for what is combined (all_reduces are),
+ * and for blocks of their last dimension, which lies outermost then: what is read transposed has the same
+ * innermost one. */
 static bool keeps_stacked_order(const struct price_scratch *scratch, const struct spmd_local *local,
                                 const struct spmd_step *reduction, const struct op_info *product)
 {
@@ -572,9 +572,9 @@ static bool made_turned(const struct price_scratch *scratch, const struct spmd_l
            local->steps[local->values[value].step].kind == SPMD_OP;
 }
 
-/* Bytes that move because arguments are copied into the other order for this kernel, and because it runs apart
- * from the updates that make what it reads; notes what is in that order now. With
- * ranges the copies take memory: `now` is the kernel's time, moments are copied from `idle` on. */
+/* Bytes that move because arguments are copied into the other order for this kernel, and because it runs
+ * apart from the updates that make what it reads; notes what is in that order now. With ranges the copies
+ * take memory: `now` is the kernel's time, moments are copied from `idle` on. */
 static int64_t turn_arguments(struct price_scratch *scratch, const struct spmd_local *local,
                               const struct kernel *k, const uint32_t *ranges, uint32_t idle)
 {

@@ -213,8 +213,8 @@ static void all_ports_of_a_host_carry_a_ring(void **state)
     assert_in_range(host.time_ps / 1000000, 4500, 4950);
 }
 
-/* Small messages inside a host have a protocol of their own: XLA's estimates for an H100, in microseconds, where
- * a line through large ones gives up to 3 times as long; more bytes never take less. */
+/* Small messages inside a host have a protocol of their own: XLA's estimates for an H100, in microseconds,
+ * where a line through large ones gives up to 3 times as long; more bytes never take less. */
 static void small_messages_inside_a_host(void **state)
 {
     static const struct {

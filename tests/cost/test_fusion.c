@@ -835,8 +835,8 @@ static int64_t added_ps(const char *text, const char *baseline, uint32_t rules)
     return with.compute_ps - with.matmul_ps - (without.compute_ps - without.matmul_ps);
 }
 
-/* One matrix and three stacked ones, whose product of rows and gradient are given; under fsdp 1,024 is what is
- * stored in parts. */
+/* One matrix and three stacked ones, whose product of rows and gradient are given; under fsdp 1,024 is what
+ * is stored in parts. */
 static char *stacked_step(const char *weights, const char *product, const char *gradient)
 {
     return mem_printf(

@@ -265,8 +265,8 @@ static void sums_are_the_walk(void **state)
     }
 }
 
-/* the answer's plan is priced by the whole walk, whatever the number of threads, and can be kept; where nothing
- * hides behind anything it is proved */
+/* the answer's plan is priced by the whole walk, whatever the number of threads, and can be kept; where
+ * nothing hides behind anything it is proved */
 static void against_the_walk(void **state)
 {
     struct subject subject;
@@ -365,9 +365,9 @@ static uint32_t count_uniform(const struct subject *subject, const struct price 
     return fits;
 }
 
-/* Less memory than the best plan needs: one that fits. Where nothing hides behind anything none that all segments
- * take alike fits in less time; else the sum is no sum, but some answers have equal segments in different
- * configurations and are faster than all that are alike. */
+/* Less memory than the best plan needs: one that fits. Where nothing hides behind anything none that all
+ * segments take alike fits in less time; else the sum is no sum, but some answers have equal segments in
+ * different configurations and are faster than all that are alike. */
 static void tight_memory(void **state)
 {
     uint32_t beaten = 0;
