@@ -36,13 +36,14 @@ enum cost_fusion_rule {
     COST_FUSE_REPEATS = 131072 /* what a product reads and repeats inner rows of something is stored */
 };
 
-/* Bandwidth of one collective inside a host as a share of a device's link peak, and its fixed time, by the
- * number of devices; between two rows linearly, beyond the last one its share. */
+/* Bandwidth of one collective inside a host as a share of a device's link peak, and its time beside that: of
+ * next to no bytes, and from share_knee_bytes on, linearly in between (libraries have a protocol for small
+ * messages). By the number of devices; between two rows linearly, beyond the last one its share. */
 struct cost_collective_share {
     uint8_t kind; /* enum spmd_step_kind */
     uint8_t devices;
     double share;
-    double fixed_us;
+    double small_us, fixed_us;
 };
 
 /* The shapes of the products that were measured: what is larger takes as long as so many of the largest,
@@ -76,6 +77,7 @@ struct cost_backend {
     /* Inside a host; none: latency and bandwidth of the device (closed forms). */
     const struct cost_collective_share *shares;
     uint32_t share_count;
+    int64_t share_knee_bytes;
     double network_fraction;  /* of a device's network port that collectives reach; 0: link_fraction */
     bool network_copies;      /* what is gathered or scattered between hosts goes through memory once more */
     int64_t network_fixed_ps; /* of a collective between hosts, beside its rounds */

@@ -25,18 +25,28 @@ bool price_has_outer(const struct spmd_local *local, uint32_t value, uint8_t ato
     return outer > 1;
 }
 
+/* is it the result of a product of stacked matrices? */
+static bool is_stacked(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t value)
+{
+    uint32_t step = local->values[value].step;
+    return scratch->rules & COST_FUSE_COPIES && step != SPMD_NONE && local->steps[step].kind == SPMD_OP &&
+           step_info(scratch, &local->steps[step])->stacked & 4;
+}
+
 /* Blocks travel whole. Where the dimension is not the outermost one they are brought into order by a copy: of
- * what was gathered, if a kernel wants it in memory; of what is to be scattered. */
+ * what was gathered, if a kernel wants it in memory; of what is to be scattered. Stacked matrices are read
+ * and written in any order, so that the dimension lies outermost on both sides: of them the block alone is
+ * turned before it is gathered, and what is scattered is made so. */
 int64_t price_ordered_copy(const struct price_scratch *scratch, const struct spmd_local *local,
                            const struct spmd_step *step)
 {
     if (step->kind != SPMD_ALL_GATHER && step->kind != SPMD_REDUCE_SCATTER)
         return 0;
     uint32_t operand = local->operands[step->operands];
-    if (step->kind == SPMD_ALL_GATHER && scratch->uses[step->results].hard &&
-        price_has_outer(local, step->results, step->atom))
-        return local->values[step->results].bytes;
+    uint8_t hard = scratch->uses[step->results].hard;
+    if (step->kind == SPMD_ALL_GATHER && hard && price_has_outer(local, step->results, step->atom))
+        return local->values[hard == HARD_STACKED ? operand : step->results].bytes;
     if (step->kind == SPMD_REDUCE_SCATTER && price_has_outer(local, operand, step->to_atom))
-        return local->values[operand].bytes;
+        return is_stacked(scratch, local, operand) ? 0 : local->values[operand].bytes;
     return 0;
 }

@@ -174,10 +174,10 @@ static bool is_switched(const struct cost_machine *machine, const struct mesh *m
     return device->host_topology == COST_SWITCH && device->network_topology == COST_SWITCH;
 }
 
-/* Bandwidth share and fixed time of a collective inside a host, from the backend's table; false: it has none
- * of this kind. */
-static bool host_share(const struct cost_backend *backend, uint8_t kind, int64_t devices, double *share,
-                       double *fixed_ps)
+/* Bandwidth share of a collective of n bytes inside a host and its time beside that, from the backend's
+ * table; false: it has none of this kind. */
+static bool host_share(const struct cost_backend *backend, uint8_t kind, int64_t devices, double n,
+                       double *share, double *fixed_ps)
 {
     const struct cost_collective_share *below = NULL, *above = NULL;
     for (uint32_t i = 0; i < backend->share_count; i++) {
@@ -194,8 +194,11 @@ static bool host_share(const struct cost_backend *backend, uint8_t kind, int64_t
     const struct cost_collective_share *first = below ? below : above, *second = above ? above : below;
     double part =
         first == second ? 0 : (double)(devices - first->devices) / (second->devices - first->devices);
+    double knee = (double)backend->share_knee_bytes, large = n < knee ? n / knee : 1,
+           first_us = first->small_us + large * (first->fixed_us - first->small_us),
+           second_us = second->small_us + large * (second->fixed_us - second->small_us);
     *share = first->share + part * (second->share - first->share);
-    *fixed_ps = (first->fixed_us + part * (second->fixed_us - first->fixed_us)) * 1e6;
+    *fixed_ps = (first_us + part * (second_us - first_us)) * 1e6;
     return true;
 }
 
@@ -266,7 +269,7 @@ static struct offer price_placed(const struct cost_machine *machine, const struc
         return (struct offer){measured_ps, "measured"};
     if (placed->hosts > 1)
         return price_between_hosts(machine, placed, kind, n);
-    if (!host_share(machine->backend, kind, placed->devices, &share, &fixed_ps))
+    if (!host_share(machine->backend, kind, placed->devices, n, &share, &fixed_ps))
         return price_group(machine, &group, kind, n);
     double rate = device->host_link_bytes_per_s * share, devices = (double)placed->devices,
            passes = kind == SPMD_ALL_REDUCE ? 2 : 1,

@@ -75,6 +75,7 @@ struct op_info {
     uint8_t normal;     /* a row less its mean, over its deviation, or that in another element type */
     uint8_t repeats;    /* broadcast: a new dimension between two of its operand's; 0: none */
     uint8_t batch_dims; /* dots: so many dimensions of the result are batched over */
+    uint8_t stacked;    /* dots: bits of operands 0, 1 and the result (4) that are a row of matrices */
     uint16_t work;      /* elementwise: eighths of a byte that an H100 moves meanwhile, of each element */
     struct price_turn turns[3]; /* dots: of both operands and of the result (order.c) */
     uint8_t turned_wide;        /* .. the result's reader wants it in float32 */
@@ -107,12 +108,12 @@ struct root {
     int64_t bytes;
 }; /* bytes a kernel reads of it */
 
-enum { HARD_MATMUL = 1, HARD_OTHER = 2 };
+enum { HARD_MATMUL = 1, HARD_OTHER = 2, HARD_STACKED = 4 };
 /* How a value is used, found backward. */
 struct value_use {
     uint32_t uses;        /* by steps */
     uint32_t kernel;      /* 1 + the one kernel all uses end in; 0: no use yet, KERNEL_SEVERAL */
-    uint8_t hard;         /* who wants it in memory: HARD_MATMUL, HARD_OTHER */
+    uint8_t hard;         /* who wants it in memory: bits of HARD_* */
     uint8_t kept;         /* something repeated is computed from it: not repeated itself */
     uint8_t feeds_matmul; /* a matrix product is computed from it */
     uint8_t transposed;   /* a transpose reads it; this and the next two by COST_FUSE_BYTES alone */
@@ -424,7 +425,8 @@ int64_t price_gathered_copy(const struct price_scratch *scratch, const struct sp
 /* .. and when that is there, a place in the line */
 uint32_t price_gathered_at(const struct price_scratch *scratch, const struct spmd_local *local,
                            const struct spmd_step *step);
-/* memory.c, by COST_FUSE_BATCHED, kernels in program order: bytes of arguments that are copied for it */
+/* memory.c, by COST_FUSE_BATCHED, kernels in program order: bytes that move because arguments are copied for
+ * it, and because it runs apart from its siblings */
 int64_t price_turned_bytes(struct price_scratch *scratch, const struct spmd_local *local,
                            const struct kernel *kernel);
 /* blocks.c: does a device hold more than one block of the value outside this atom (or SPMD_WHOLE + dim)? */
@@ -476,8 +478,11 @@ static inline uint8_t price_wants_buffer(const struct price_scratch *scratch, co
     bool gathers = info->class == OP_GATHER && !(scratch->rules & COST_FUSE_GATHER);
     bool other = info->class == OP_OTHER || (gathers && o == 0) ||
                  (info->class == OP_UPDATE && (o == 0 || info->update == 2));
-    if (info->class == OP_MATMUL)
-        return scratch->rules & COST_FUSE_PRODUCTS ? 0 : HARD_MATMUL;
+    if (info->class == OP_MATMUL) {
+        if (scratch->rules & COST_FUSE_PRODUCTS)
+            return 0;
+        return info->stacked >> o & 1 && scratch->rules & COST_FUSE_COPIES ? HARD_STACKED : HARD_MATMUL;
+    }
     return other ? HARD_OTHER : 0;
 }
 /* on one device */

@@ -432,14 +432,21 @@ enum { TURNED_LEAST = 1 << 20 }; /* bytes; less is not worth a look */
  * order that its reader wants (docs/design/price.md). */
 enum { TILE_LANES = 128 };
 
-/* local size of the dimension that a reduce_scatter scatters */
+/* the dimension that a reduce_scatter scatters */
+static uint32_t scattered_dim(const struct spmd_local *local, const struct spmd_step *step)
+{
+    return spmd_is_whole(step->to_atom)
+               ? (uint32_t)(step->to_atom - SPMD_WHOLE)
+               : nda_atoms(local->nda, local->values[step->results].origin)[step->to_atom].dim;
+}
+
+/* its local size */
 static int64_t scattered_size(const struct spmd_local *local, const struct spmd_step *step)
 {
     int64_t dims[IR_MAX_RANK];
     const struct spmd_value *value = &local->values[step->results];
     spmd_local_dims(local->nda, local->mesh, value->origin, &value->form, dims);
-    return dims[spmd_is_whole(step->to_atom) ? step->to_atom - SPMD_WHOLE
-                                             : nda_atoms(local->nda, value->origin)[step->to_atom].dim];
+    return dims[scattered_dim(local, step)];
 }
 
 /* the product whose summands are reduced, on whichever axes one after the other; or NULL */
@@ -456,20 +463,32 @@ static const struct op_info *reduced_product(const struct price_scratch *scratch
     return info && info->class == OP_MATMUL ? info : NULL;
 }
 
+/* Stacked products stay in their order however they are reduced, but for what is combined (all_reduces are),
+ * and for blocks of their last dimension, which lies outermost then: what is read transposed has the same
+ * innermost one. */
+static bool keeps_stacked_order(const struct price_scratch *scratch, const struct spmd_local *local,
+                                const struct spmd_step *reduction, const struct op_info *product)
+{
+    const struct spmd_step *step = reduction;
+    if (!(product->stacked & 4) ||
+        (step->kind == SPMD_ALL_REDUCE && local->values[step->results].bytes <= scratch->combine_bytes))
+        return false;
+    for (; step->kind != SPMD_OP; step = &local->steps[local->values[local->operands[step->operands]].step])
+        if (step->kind == SPMD_REDUCE_SCATTER && scattered_dim(local, step) > product->batch_dims)
+            return false;
+    return true;
+}
+
 static bool keeps_order(const struct price_scratch *scratch, const struct spmd_local *local,
                         const struct spmd_step *reduction)
 {
-    bool scatters = reduction->kind == SPMD_REDUCE_SCATTER, tiles = scratch->rules & COST_FUSE_TURNED;
-    int64_t bytes = local->values[reduction->results].bytes;
-    if (bytes <= TURNED_LEAST || (scatters && !tiles))
+    if (local->values[reduction->results].bytes <= TURNED_LEAST)
         return false;
     const struct op_info *product = reduced_product(scratch, local, reduction);
-    if (tiles)
-        return product && (scatters ? scattered_size(local, reduction) >= TILE_LANES : reduction->combined);
-    uint32_t by = local->values[local->operands[reduction->operands]].step;
-    return product && product->batch_dims && local->steps[by].kind == SPMD_OP &&
-           bytes > scratch->combine_bytes &&
-           price_has_outer(local, reduction->results, (uint8_t)(SPMD_WHOLE + product->batch_dims));
+    if (!product || scratch->rules & COST_FUSE_BATCHED)
+        return product && keeps_stacked_order(scratch, local, reduction, product);
+    return reduction->kind == SPMD_REDUCE_SCATTER ? scattered_size(local, reduction) >= TILE_LANES
+                                                  : reduction->combined;
 }
 
 static bool is_turned(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t value)
@@ -477,9 +496,14 @@ static bool is_turned(const struct price_scratch *scratch, const struct spmd_loc
     uint32_t step = local->values[value].step;
     if (step == SPMD_NONE || scratch->values[value].turned)
         return step != SPMD_NONE;
-    uint8_t kind = local->steps[step].kind;
-    return (kind == SPMD_ALL_REDUCE || kind == SPMD_REDUCE_SCATTER) && scratch->uses[value].transposed &&
-           keeps_order(scratch, local, &local->steps[step]);
+    const struct spmd_step *made = &local->steps[step];
+    if (!scratch->uses[value].transposed)
+        return false;
+    if (made->kind == SPMD_OP)
+        return scratch->rules & COST_FUSE_BATCHED && step_info(scratch, made)->stacked & 4 &&
+               local->values[value].bytes > TURNED_LEAST;
+    return (made->kind == SPMD_ALL_REDUCE || made->kind == SPMD_REDUCE_SCATTER) &&
+           keeps_order(scratch, local, made);
 }
 
 /* When a copy runs that the compiler's order places: by memory before the first kernel that takes more bytes
@@ -541,28 +565,38 @@ static void copy_table(struct price_scratch *scratch, const struct spmd_local *l
                (struct live_range){now, scratch->values[argument].last + 1});
 }
 
-/* bytes of the arguments that are copied into the other order for this kernel; notes what is in it now. With
- * ranges the copies take memory: `now` is the kernel's time, moments are copied from `idle` on. */
+/* is it made by an update that runs in the other order? */
+static bool made_turned(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t value)
+{
+    return scratch->values[value].turned && local->values[value].step != SPMD_NONE &&
+           local->steps[local->values[value].step].kind == SPMD_OP;
+}
+
+/* Bytes that move because arguments are copied into the other order for this kernel, and because it runs
+ * apart from the updates that make what it reads; notes what is in that order now. With ranges the copies
+ * take memory: `now` is the kernel's time, moments are copied from `idle` on. */
 static int64_t turn_arguments(struct price_scratch *scratch, const struct spmd_local *local,
                               const struct kernel *k, const uint32_t *ranges, uint32_t idle)
 {
     const struct spmd_step *step = &local->steps[k->step];
     const struct root *roots = scratch->pool + k->roots;
     bool update = false, placed = scratch->rules & COST_FUSE_TURNED;
-    int64_t bytes = 0, least = placed ? TURNED_LEAST : SPMD_COMBINE_BYTES;
+    int64_t bytes = 0;
     for (uint32_t i = 0; i < k->root_count; i++)
         update |= is_turned(scratch, local, roots[i].value);
     if (!update || step->kind != SPMD_OP || step_info(scratch, step)->class == OP_MATMUL)
         return 0;
-    scratch->values[step->results].turned = local->values[step->results].bytes > least;
+    scratch->values[step->results].turned = local->values[step->results].bytes > TURNED_LEAST;
     for (uint32_t i = 0; i < k->root_count; i++) {
         uint32_t argument = roots[i].value;
-        if (argument >= local->argument_count || local->values[argument].bytes <= least ||
+        if (argument >= local->argument_count && k->shared_bytes && made_turned(scratch, local, argument))
+            bytes += roots[i].bytes;
+        if (argument >= local->argument_count || local->values[argument].bytes <= TURNED_LEAST ||
             scratch->values[argument].turned)
             continue;
         int64_t read = roots[i].bytes; /* of a slice no more than that is copied */
         scratch->values[argument].turned = 1;
-        bytes += read;
+        bytes += 2 * read;
         if (!ranges || (!placed && scratch->uses[argument].feeds_matmul))
             continue;
         uint32_t now = *ranges, from = placed ? copied_at(scratch, read, now) : idle < now ? idle : now;

@@ -177,6 +177,12 @@ static void add_kernels(struct price_scratch *scratch, struct value_use *use, co
         scratch->sets[use->set].count = KERNELS_KNOWN + 1;
 }
 
+/* what is wanted of a value whose reshape is wanted so: its dimensions need not be those of the matrices */
+static inline uint8_t reshaped(uint8_t hard)
+{
+    return hard & HARD_STACKED ? (uint8_t)((hard & ~HARD_STACKED) | HARD_MATMUL) : hard;
+}
+
 void price_note_uses(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step,
                      enum step_fate fate)
 {
@@ -189,7 +195,9 @@ void price_note_uses(struct price_scratch *scratch, const struct spmd_local *loc
         use->uses++;
         use->user = step;
         use->transposed |= info->class == OP_TRANSPOSE;
-        use->hard |= fate == FATE_ALIAS ? result->hard : price_wants_buffer(scratch, info, operand);
+        use->hard |= fate != FATE_ALIAS            ? price_wants_buffer(scratch, info, operand)
+                     : info->class == OP_TRANSPOSE ? result->hard
+                                                   : reshaped(result->hard);
         if (fate == FATE_ALIAS || fate == FATE_FUSED)
             add_kernels(scratch, use, result);
         else

@@ -304,6 +304,18 @@ static uint8_t batch_dims(const struct ir_program *program, uint32_t op)
     return ir_dot(program, op, &dot) == 0 ? (uint8_t)dot.lhs_batch.count : 0;
 }
 
+/* bits: is operand 0, is operand 1, is the result (4) a row of matrices with one dimension each way? */
+static uint8_t stacked_matrices(const struct ir_program *program, uint32_t op)
+{
+    struct ir_dot dot;
+    if (ir_dot(program, op, &dot) != 0 || dot.lhs_batch.count != 1)
+        return 0;
+    bool left = ir_value_type(program, ir_operand(program, op, 0))->rank == dot.lhs_contract.count + 2,
+         right = ir_value_type(program, ir_operand(program, op, 1))->rank == dot.rhs_contract.count + 2,
+         single = dot.lhs_contract.count == 1;
+    return (uint8_t)((left && single) | (right && single) << 1 | (left && right) << 2);
+}
+
 static enum op_class elementwise_class(uint16_t code)
 {
     return code == IR_CONVERT || code == IR_COMPARE || code == IR_REAL || code == IR_IMAG ? OP_CHEAP
@@ -370,6 +382,7 @@ static struct op_info describe_op(const struct ir_program *program, uint32_t op)
     info.normal = is_normal(program, op);
     if (info.class == OP_MATMUL) {
         info.batch_dims = family == IR_FAMILY_DOT ? batch_dims(program, op) : 0;
+        info.stacked = family == IR_FAMILY_DOT ? stacked_matrices(program, op) : 0;
         info.flops = family == IR_FAMILY_DOT ? dot_flops(program, op) : convolution_flops(program, op);
         info.rate = (uint8_t)matmul_rate(program, op);
     }
@@ -652,8 +665,8 @@ void price_times(struct price_scratch *scratch, const struct spmd_local *local,
         } else if (step_is_local(step->kind)) {
             k->ps = local_time(scratch, local, k, &rates);
             if (scratch->rules & COST_FUSE_BATCHED)
-                k->ps += cost_round_ps(2.0 * (double)price_turned_bytes(scratch, local, k) *
-                                       rates.ps_per_byte * rates.weight);
+                k->ps += cost_round_ps((double)price_turned_bytes(scratch, local, k) * rates.ps_per_byte *
+                                       rates.weight);
         } else {
             joining.count = 0; /* nothing is combined across a mark */
         }

@@ -213,6 +213,34 @@ static void all_ports_of_a_host_carry_a_ring(void **state)
     assert_in_range(host.time_ps / 1000000, 4500, 4950);
 }
 
+/* Small messages inside a host have a protocol of their own: XLA's estimates for an H100, in microseconds,
+ * where a line through large ones gives up to 3 times as long; more bytes never take less. */
+static void small_messages_inside_a_host(void **state)
+{
+    static const struct {
+        const char *axes;
+        uint8_t kind;
+        int64_t kib;
+        double us;
+    } known[] = {{"a=2", SPMD_ALL_GATHER, 1024, 17.5},     {"a=4", SPMD_ALL_GATHER, 2048, 28.6},
+                 {"a=8", SPMD_ALL_GATHER, 4096, 47.1},     {"a=2", SPMD_ALL_REDUCE, 512, 19.3},
+                 {"a=4", SPMD_ALL_REDUCE, 128, 26.0},      {"a=8", SPMD_ALL_REDUCE, 1024, 51.9},
+                 {"a=4", SPMD_REDUCE_SCATTER, 8192, 54.8}, {"a=8", SPMD_REDUCE_SCATTER, 4096, 35.6},
+                 {"a=4", SPMD_ALL_TO_ALL, 2048, 35.8},     {"a=8", SPMD_ALL_REDUCE, 131072, 670.1}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        double us =
+            (double)over(known[i].axes, "h100", COST_XLA_GPU, known[i].kind, known[i].kib * 1024, 1).time_ps /
+            1e6;
+        assert_true(us > 0.75 * known[i].us && us < 1.25 * known[i].us);
+        int64_t before = 0;
+        for (int64_t bytes = 1; bytes < INT64_C(1) << 32; bytes += 1 + bytes / 5) {
+            int64_t now = over(known[i].axes, "h100", COST_XLA_GPU, known[i].kind, bytes, 1).time_ps;
+            assert_true(before <= now);
+            before = now;
+        }
+    }
+}
+
 /* What a message of no size takes between two hosts depends on how many of a host's devices take part: XLA's
  * estimates for two hosts of eight H100, in microseconds. */
 static void parts_of_hosts_wait_longest(void **state)
@@ -250,6 +278,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same_groups_cost_the_same),
         cmocka_unit_test(all_ports_of_a_host_carry_a_ring),
+        cmocka_unit_test(small_messages_inside_a_host),
         cmocka_unit_test(parts_of_hosts_wait_longest),
         cmocka_unit_test(uneven_hosts_are_taken_at_their_slowest),
         cmocka_unit_test(switch_in_a_host),

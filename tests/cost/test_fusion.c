@@ -720,7 +720,7 @@ static void shard_second_dim(struct subject *subject, struct plan *plan)
 }
 
 /* baseline: an expert's name; NULL: shard_second_dim */
-static int64_t peak_of_plan(const char *text, const char *baseline, uint32_t rules)
+static struct price price_of_plan(const char *text, const char *baseline, uint32_t rules)
 {
     struct subject subject;
     struct plan plan = {0};
@@ -746,7 +746,12 @@ static int64_t peak_of_plan(const char *text, const char *baseline, uint32_t rul
     evaluator_session_destroy(session);
     plan_release(&plan);
     subject_close(&subject);
-    return price.peak_bytes;
+    return price;
+}
+
+static int64_t peak_of_plan(const char *text, const char *baseline, uint32_t rules)
+{
+    return price_of_plan(text, baseline, rules).peak_bytes;
 }
 
 /* Rows less their mean over their deviation, times a gain, in a product; and the gain's gradient. A gathered
@@ -822,6 +827,94 @@ static void moments_of_stacked_weights_are_copied(void **state)
     assert_int_equal(peak_of_plan(single, "batch:x", rules), peak_of_plan(single, "batch:x", plain));
 }
 
+/* what rules add to the kernels that are no product, picoseconds */
+static int64_t added_ps(const char *text, const char *baseline, uint32_t rules)
+{
+    struct price with = price_of_plan(text, baseline, COST_FUSE_BYTES | rules),
+                 without = price_of_plan(text, baseline, COST_FUSE_BYTES);
+    return with.compute_ps - with.matmul_ps - (without.compute_ps - without.matmul_ps);
+}
+
+/* One matrix and three stacked ones, whose product of rows and gradient are given; under fsdp 1,024 is what
+ * is stored in parts. */
+static char *stacked_step(const char *weights, const char *product, const char *gradient)
+{
+    return mem_printf(
+        "func.func @main(%%x: tensor<64x512xf32>, %%u: tensor<512x1024xf32> {tf.aliasing_output = 1 : i32}, "
+        "%%w: %s {tf.aliasing_output = 2 : i32}) -> (tensor<f32>, tensor<512x1024xf32>, %s) {\n"
+        "    %%zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+        "    %%0 = stablehlo.dot_general %%x, %%u, contracting_dims = [1] x [0] : (tensor<64x512xf32>, "
+        "tensor<512x1024xf32>) -> tensor<64x1024xf32>\n"
+        "    %%r = stablehlo.broadcast_in_dim %%0, dims = [1, 2] : (tensor<64x1024xf32>) -> "
+        "tensor<3x64x1024xf32>\n"
+        "%s"
+        "    %%t = stablehlo.tanh %%o : tensor<3x64x1088xf32>\n"
+        "    %%loss = stablehlo.reduce(%%t init: %%zero) applies stablehlo.add across dimensions = [0, 1, 2] "
+        ": "
+        "(tensor<3x64x1088xf32>, tensor<f32>) -> tensor<f32>\n"
+        "%s"
+        "    %%4 = stablehlo.subtract %%w, %%g : %s\n"
+        "    %%6 = stablehlo.reduce(%%r init: %%zero) applies stablehlo.add across dimensions = [0] : "
+        "(tensor<3x64x1024xf32>, tensor<f32>) -> tensor<64x1024xf32>\n"
+        "    %%7 = stablehlo.dot_general %%x, %%6, contracting_dims = [0] x [0] : (tensor<64x512xf32>, "
+        "tensor<64x1024xf32>) -> tensor<512x1024xf32>\n"
+        "    %%8 = stablehlo.subtract %%u, %%7 : tensor<512x1024xf32>\n"
+        "    return %%loss, %%8, %%4 : tensor<f32>, tensor<512x1024xf32>, %s\n}\n",
+        weights, weights, product, gradient, weights, weights);
+}
+
+#define WIDE_WEIGHTS "tensor<3x1024x1088xf32>"
+#define TALL_WEIGHTS "tensor<3x1088x1024xf32>"
+#define STACKED_GRADIENT                                                                                     \
+    " = stablehlo.dot_general %r, %t, batching_dims = [0] x [0], contracting_dims = [1] x [1] : "            \
+    "(tensor<3x64x1024xf32>, tensor<3x64x1088xf32>) -> " WIDE_WEIGHTS "\n"
+#define STACKED_PRODUCT                                                                                      \
+    "    %o = stablehlo.dot_general %r, %w, batching_dims = [0] x [0], contracting_dims = [2] x "
+
+/* A stacked weight that is gathered along an inner dimension: a product reads it in any order, so each of two
+ * devices turns the block that it sends. Where two dimensions are summed over as one, all that was gathered
+ * is brought into order. */
+static void blocks_of_stacked_weights_are_turned_before_they_are_gathered(void **state)
+{
+    char *stacked = stacked_step(WIDE_WEIGHTS,
+                                 STACKED_PRODUCT "[1] : (tensor<3x64x1024xf32>, " WIDE_WEIGHTS
+                                                 ") -> tensor<3x64x1088xf32>\n",
+                                 "    %g" STACKED_GRADIENT);
+    char *parted =
+        stacked_step(WIDE_WEIGHTS,
+                     "    %a = stablehlo.reshape %r : (tensor<3x64x1024xf32>) -> tensor<3x64x32x32xf32>\n"
+                     "    %b = stablehlo.reshape %w : (" WIDE_WEIGHTS ") -> tensor<3x32x32x1088xf32>\n"
+                     "    %o = stablehlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = "
+                     "[2, 3] x [1, 2] "
+                     ": (tensor<3x64x32x32xf32>, tensor<3x32x32x1088xf32>) -> tensor<3x64x1088xf32>\n",
+                     "    %g" STACKED_GRADIENT);
+    int64_t block = added_ps(stacked, "fsdp:x", COST_FUSE_COPIES),
+            whole = added_ps(parted, "fsdp:x", COST_FUSE_COPIES);
+    assert_true(block > 0);
+    assert_in_range(whole, 2 * block - 2, 2 * block + 2);
+    free(stacked);
+    free(parted);
+}
+
+/* The gradient of stacked weights that a transpose reads, scattered: where the scattered dimension is not the
+ * last one the update runs in the gradient's order, and the weight is copied into it. */
+static void scattered_gradients_of_stacked_weights_are_turned(void **state)
+{
+    char *turned = stacked_step(
+        TALL_WEIGHTS,
+        STACKED_PRODUCT "[2] : (tensor<3x64x1024xf32>, " TALL_WEIGHTS ") -> tensor<3x64x1088xf32>\n",
+        "    %3" STACKED_GRADIENT "    %g = stablehlo.transpose %3, dims = [0, 2, 1] : (" WIDE_WEIGHTS
+        ") -> " TALL_WEIGHTS "\n");
+    char *straight = stacked_step(WIDE_WEIGHTS,
+                                  STACKED_PRODUCT "[1] : (tensor<3x64x1024xf32>, " WIDE_WEIGHTS
+                                                  ") -> tensor<3x64x1088xf32>\n",
+                                  "    %g" STACKED_GRADIENT);
+    assert_true(added_ps(turned, "fsdp:x", COST_FUSE_BATCHED) > 0);
+    assert_int_equal(added_ps(straight, "fsdp:x", COST_FUSE_BATCHED), 0);
+    free(turned);
+    free(straight);
+}
+
 /* Two reduce_scatters that XLA for GPUs makes one of: the first one's operand waits for the second's. */
 static void combined_scatters_hold_their_operands(void **state)
 {
@@ -880,6 +973,8 @@ int main(void)
         cmocka_unit_test(later_orders_are_turned_into_earlier_ones),
         cmocka_unit_test(rows_are_stored_before_gathered_gains),
         cmocka_unit_test(moments_of_stacked_weights_are_copied),
+        cmocka_unit_test(blocks_of_stacked_weights_are_turned_before_they_are_gathered),
+        cmocka_unit_test(scattered_gradients_of_stacked_weights_are_turned),
         cmocka_unit_test(combined_scatters_hold_their_operands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
