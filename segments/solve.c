@@ -1,132 +1,119 @@
 /* From a module to the plan of the best composed configurations: a layout of the axes, its segments, their
  * tables by the walk's price, the network, the plan, its price. */
-#include "segments/compose.h"
-
 #include "base/memory.h"
+#include "segments/choice.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* FAR_OFF: a part of the step; BASES: how often tables are made for one layout */
-enum { LIMIT_ROUNDS = 3, SOLVER_UNITS = 256, BASES = 3, FAR_OFF = 50, ALIKE_ROUNDS = 3 };
+enum { LIMIT_ROUNDS = 3, SOLVER_UNITS = 256, BASES = 3, FAR_OFF = 50 };
 
 /* ---- tables ---- */
 
-struct layout {
-    const struct evaluator *evaluator;
-    const struct segments_budget *budget;
-    struct evaluator_session *session;
-    struct segments *segments;
-    struct segments_tables tables;
-    uint32_t outer, inner;
-    uint32_t *base, *now, *best;         /* configuration of each segment; best: of the answer */
-    bool has_best;                       /* the answer is of this layout */
-    int64_t base_ps, base_bytes, now_ps; /* whole prices */
-    struct plan plan;
-};
-
-static enum error_code price_now(struct layout *layout, struct price *price, struct cost *cost,
-                                 struct error *e)
+enum error_code segments_choice_price(struct segments_choice *choice, struct price *price, struct cost *cost,
+                                      struct error *e)
 {
-    if (layout->budget->cancelled && layout->budget->cancelled(layout->budget->user))
+    if (choice->budget->cancelled && choice->budget->cancelled(choice->budget->user))
         return error_set(e, ERROR_CANCELLED, "cancelled");
-    segments_plan(layout->segments, evaluator_context(layout->evaluator), layout->outer, layout->inner,
-                  layout->now, &layout->plan);
-    return evaluator_price(layout->session, &layout->plan, price, cost, e);
+    segments_plan(choice->segments, evaluator_context(choice->evaluator), choice->outer, choice->inner,
+                  choice->now, &choice->plan);
+    return evaluator_price(choice->session, &choice->plan, price, cost, e);
 }
 
-static enum error_code price_kind(struct layout *layout, uint32_t kind, struct error *e)
+static enum error_code price_kind(struct segments_choice *choice, uint32_t kind, struct error *e)
 {
-    uint32_t example = layout->segments->kinds[kind].example;
-    for (uint32_t i = 0; i < layout->segments->kinds[kind].configurations; i++) {
+    uint32_t example = choice->segments->kinds[kind].example;
+    for (uint32_t i = 0; i < choice->segments->kinds[kind].configurations; i++) {
         struct price price;
         struct cost cost;
-        layout->now[example] = i;
-        TRY(price_now(layout, &price, &cost, e));
-        layout->tables.time_ps[kind][i] = price.step_ps - layout->base_ps;
-        layout->tables.bytes[kind][i] = price.peak_bytes - layout->base_bytes;
+        choice->now[example] = i;
+        TRY(segments_choice_price(choice, &price, &cost, e));
+        choice->tables.time_ps[kind][i] = price.step_ps - choice->base_ps;
+        choice->tables.bytes[kind][i] = price.peak_bytes - choice->base_bytes;
     }
-    layout->now[example] = layout->base[example];
+    choice->now[example] = choice->base[example];
     return ERROR_OK;
 }
 
 /* what it costs that one block of a segment takes each of its strategies, the others the base's */
-static enum error_code price_block(struct layout *layout, uint32_t block, int64_t *time_ps, struct error *e)
+static enum error_code price_block(struct segments_choice *choice, uint32_t block, int64_t *time_ps,
+                                   struct error *e)
 {
-    const struct segments *segments = layout->segments;
+    const struct segments *segments = choice->segments;
     uint32_t segment = segments->segment_of[block], number = block - segments->segments[segment].first;
     for (uint32_t i = 0; i < segments_strategy_count(segments, block); i++) {
         struct price price;
         struct cost cost;
-        layout->now[segment] = segments_with_digit(segments, segment, layout->base[segment], number, i);
-        TRY(price_now(layout, &price, &cost, e));
-        time_ps[i] = price.step_ps - layout->base_ps;
+        choice->now[segment] = segments_with_digit(segments, segment, choice->base[segment], number, i);
+        TRY(segments_choice_price(choice, &price, &cost, e));
+        time_ps[i] = price.step_ps - choice->base_ps;
     }
-    layout->now[segment] = layout->base[segment];
+    choice->now[segment] = choice->base[segment];
     return ERROR_OK;
 }
 
 /* What both cost alone is priced where the pair stands, not taken from their kinds' examples: these stand
  * elsewhere, where other work hides their collectives, and a small difference would count for every layer. */
-static enum error_code price_pair(struct layout *layout, uint32_t number, struct error *e)
+static enum error_code price_pair(struct segments_choice *choice, uint32_t number, struct error *e)
 {
-    const struct segments *segments = layout->segments;
+    const struct segments *segments = choice->segments;
     const struct segments_pair *pair = &segments->pairs[number];
     const struct segments_dependence *it = &segments->dependences[pair->example];
     uint32_t from = segments->contractions[it->from].block, to = segments->contractions[it->to].block;
     uint32_t one = segments->segment_of[from], other = segments->segment_of[to];
     uint32_t rows = segments_strategy_count(segments, from), columns = segments_strategy_count(segments, to);
     int64_t alone[2][SEGMENTS_SIDES];
-    TRY(price_block(layout, from, alone[0], e));
-    TRY(price_block(layout, to, alone[1], e));
+    TRY(price_block(choice, from, alone[0], e));
+    TRY(price_block(choice, to, alone[1], e));
     for (uint32_t i = 0; i < rows; i++)
         for (uint32_t k = 0; k < columns; k++) {
             struct price price;
             struct cost cost;
-            layout->now[one] = segments_with_digit(segments, one, layout->base[one], pair->from_block, i);
-            layout->now[other] = segments_with_digit(segments, other, layout->base[other], pair->to_block, k);
-            TRY(price_now(layout, &price, &cost, e));
-            layout->tables.reshard_ps[number][i * columns + k] =
-                price.step_ps - layout->base_ps - alone[0][i] - alone[1][k];
+            choice->now[one] = segments_with_digit(segments, one, choice->base[one], pair->from_block, i);
+            choice->now[other] = segments_with_digit(segments, other, choice->base[other], pair->to_block, k);
+            TRY(segments_choice_price(choice, &price, &cost, e));
+            choice->tables.reshard_ps[number][i * columns + k] =
+                price.step_ps - choice->base_ps - alone[0][i] - alone[1][k];
         }
-    layout->now[one] = layout->base[one];
-    layout->now[other] = layout->base[other];
+    choice->now[one] = choice->base[one];
+    choice->now[other] = choice->base[other];
     return ERROR_OK;
 }
 
-/* around layout->base; what is composed of the base is its whole price, whatever its segments have */
-static enum error_code fill_tables(struct layout *layout, struct error *e)
+/* around choice->base; what is composed of the base is its whole price, whatever its segments have */
+static enum error_code fill_tables(struct segments_choice *choice, struct error *e)
 {
     struct price price;
     struct cost cost;
-    memcpy(layout->now, layout->base, layout->segments->segment_count * sizeof *layout->now);
-    TRY(price_now(layout, &price, &cost, e));
-    layout->base_ps = price.step_ps;
-    layout->base_bytes = price.peak_bytes;
-    for (uint32_t kind = 0; kind < layout->segments->kind_count; kind++)
-        TRY(price_kind(layout, kind, e));
-    for (uint32_t pair = 0; pair < layout->segments->pair_count; pair++)
-        TRY(price_pair(layout, pair, e));
-    layout->tables.base_ps = layout->tables.base_bytes = 0;
-    layout->tables.base_ps = layout->base_ps - segments_composed_ps(&layout->tables, layout->base);
-    layout->tables.base_bytes = layout->base_bytes - segments_composed_bytes(&layout->tables, layout->base);
+    memcpy(choice->now, choice->base, choice->segments->segment_count * sizeof *choice->now);
+    TRY(segments_choice_price(choice, &price, &cost, e));
+    choice->base_ps = price.step_ps;
+    choice->base_bytes = price.peak_bytes;
+    for (uint32_t kind = 0; kind < choice->segments->kind_count; kind++)
+        TRY(price_kind(choice, kind, e));
+    for (uint32_t pair = 0; pair < choice->segments->pair_count; pair++)
+        TRY(price_pair(choice, pair, e));
+    choice->tables.base_ps = choice->tables.base_bytes = 0;
+    choice->tables.base_ps = choice->base_ps - segments_composed_ps(&choice->tables, choice->base);
+    choice->tables.base_bytes = choice->base_bytes - segments_composed_bytes(&choice->tables, choice->base);
     return ERROR_OK;
 }
 
 /* ---- choice ---- */
 
-/* the network's answer under the limit into layout->now; where nothing fits, the least memory */
-static enum error_code choose(struct layout *layout, int64_t limit, bool *proved, struct error *e)
+/* the network's answer under the limit into choice->now; where nothing fits, the least memory */
+static enum error_code choose(struct segments_choice *choice, int64_t limit, bool *proved, struct error *e)
 {
     struct cfn_problem problem;
     struct cfn_answer answer = {0};
     int64_t shift;
     struct cfn_budget budget = {.units = SOLVER_UNITS,
-                                .threads = layout->budget->threads == 2 ? 2 : 1,
-                                .seed = layout->budget->seed,
-                                .cancelled = layout->budget->cancelled,
-                                .user = layout->budget->user};
-    bool possible = segments_problem(&layout->tables, limit, &problem, &shift);
+                                .threads = choice->budget->threads == 2 ? 2 : 1,
+                                .seed = choice->budget->seed,
+                                .cancelled = choice->budget->cancelled,
+                                .user = choice->budget->user};
+    bool possible = segments_problem(&choice->tables, limit, &problem, &shift);
     enum error_code code = cfn_solve(&problem, &budget, &answer, e);
     *proved = code == ERROR_OK && possible && answer.status == CFN_STATUS_OPTIMAL;
     for (uint32_t i = 0; code == ERROR_OK && i < problem.node_count; i++) {
@@ -135,84 +122,86 @@ static enum error_code choose(struct layout *layout, int64_t limit, bool *proved
             if (problem.usages[problem.nodes[i].first_value + (uint64_t)k] <
                 problem.usages[problem.nodes[i].first_value + (uint64_t)least])
                 least = k;
-        layout->now[i] = (uint32_t)(answer.values ? answer.values[i] : least);
+        choice->now[i] = (uint32_t)(answer.values ? answer.values[i] : least);
     }
     cfn_answer_release(&answer);
     cfn_problem_release(&problem);
     return code;
 }
 
-static bool is_mixed(const struct layout *layout)
+static bool is_mixed(const struct segments_choice *choice)
 {
-    for (uint32_t i = 0; i < layout->segments->segment_count; i++)
+    for (uint32_t i = 0; i < choice->segments->segment_count; i++)
         for (uint32_t k = 0; k < i; k++)
-            if (layout->segments->segments[i].kind == layout->segments->segments[k].kind &&
-                layout->now[i] != layout->now[k])
+            if (choice->segments->segments[i].kind == choice->segments->segments[k].kind &&
+                choice->now[i] != choice->now[k])
                 return true;
     return false;
 }
 
-static void keep(struct layout *layout, const struct price *price, struct cost cost, bool proved,
-                 struct segments_answer *out)
+void segments_choice_keep(struct segments_choice *choice, const struct price *price, struct cost cost,
+                          bool proved, struct segments_answer *out)
 {
     uint32_t rounds = out->plan.rounds;
     free(out->plan.factors.at);
     *out = (struct segments_answer){
-        .plan = {.hash = layout->plan.hash, .price = *price, .cost = cost, .rounds = rounds},
-        .blocks = layout->segments->block_count,
-        .segments = layout->segments->segment_count,
-        .kinds = layout->segments->kind_count,
-        .programs = layout->segments->programs,
-        .inner = layout->inner,
-        .composed_ps = segments_composed_ps(&layout->tables, layout->now),
-        .composed_bytes = segments_composed_bytes(&layout->tables, layout->now),
-        .measured = layout->budget->timings ? (uint32_t)layout->segments->programs : 0,
+        .plan = {.hash = choice->plan.hash, .price = *price, .cost = cost, .rounds = rounds},
+        .blocks = choice->segments->block_count,
+        .segments = choice->segments->segment_count,
+        .kinds = choice->segments->kind_count,
+        .programs = choice->segments->programs,
+        .inner = choice->inner,
+        .composed_ps = segments_composed_ps(&choice->tables, choice->now),
+        .composed_bytes = segments_composed_bytes(&choice->tables, choice->now),
+        .measured = choice->budget->timings ? (uint32_t)choice->segments->programs : 0,
         .proved = proved,
-        .mixed = is_mixed(layout)};
-    plan_factors_list(evaluator_context(layout->evaluator), &layout->plan, &out->plan.factors);
-    memcpy(layout->best, layout->now, layout->segments->segment_count * sizeof *layout->best);
-    layout->has_best = true;
+        .mixed = is_mixed(choice)};
+    plan_factors_list(evaluator_context(choice->evaluator), &choice->plan, &out->plan.factors);
+    memcpy(choice->best, choice->now, choice->segments->segment_count * sizeof *choice->best);
+    choice->has_best = true;
 }
 
 /* Peaks of segments' programs add up to more than the module's: what the answer's sum and its whole walk say
  * is the measure of the next round's limit. */
-static enum error_code measured_rounds(struct layout *layout, struct segments_answer *out, struct error *e)
+static enum error_code measured_rounds(struct segments_choice *choice, struct segments_answer *out,
+                                       struct error *e)
 {
-    int64_t limit = evaluator_machine(layout->evaluator)->memory_limit_bytes, now = INT64_MAX / 4;
-    TRY(segments_tables_measured(evaluator_context(layout->evaluator), layout->budget->timings,
-                                 &layout->tables, e));
+    int64_t limit = evaluator_machine(choice->evaluator)->memory_limit_bytes, now = INT64_MAX / 4;
+    TRY(segments_tables_measured(evaluator_context(choice->evaluator), choice->budget->timings,
+                                 &choice->tables, e));
     for (int i = 0; i < LIMIT_ROUNDS; i++) {
         struct price price;
         struct cost cost;
         bool proved;
-        TRY(choose(layout, now, &proved, e));
-        TRY(price_now(layout, &price, &cost, e));
+        TRY(choose(choice, now, &proved, e));
+        TRY(segments_choice_price(choice, &price, &cost, e));
         if (!out->blocks || cost.over_steps < out->plan.cost.over_steps)
-            keep(layout, &price, cost, proved, out);
+            segments_choice_keep(choice, &price, cost, proved, out);
         out->plan.rounds = (uint32_t)i + 1;
         if (price.peak_bytes <= limit)
             break;
-        int64_t sum = segments_composed_bytes(&layout->tables, layout->now);
+        int64_t sum = segments_composed_bytes(&choice->tables, choice->now);
         now = (int64_t)((double)sum * ((double)limit / (double)price.peak_bytes) * 0.99);
     }
     return ERROR_OK;
 }
 
-static enum error_code rounds(struct layout *layout, struct segments_answer *out, struct error *e)
+static enum error_code rounds(struct segments_choice *choice, struct segments_answer *out, struct error *e)
 {
-    int64_t limit = evaluator_machine(layout->evaluator)->memory_limit_bytes, now = limit;
+    int64_t limit = evaluator_machine(choice->evaluator)->memory_limit_bytes, now = limit;
     for (int i = 0; i < LIMIT_ROUNDS; i++) {
         struct price price;
         struct cost cost;
         bool proved;
-        TRY(choose(layout, now, &proved, e));
-        TRY(price_now(layout, &price, &cost, e));
+        TRY(choose(choice, now, &proved, e));
+        TRY(segments_choice_price(choice, &price, &cost, e));
         out->plan.rounds++;
-        if (!out->blocks || cost_compare(cost, layout->plan.hash, out->plan.cost, out->plan.hash) <= 0)
-            keep(layout, &price, cost, proved, out);
-        layout->now_ps = price.step_ps;
+        if (!out->blocks || cost_compare(cost, choice->plan.hash, out->plan.cost, out->plan.hash) <= 0)
+            segments_choice_keep(choice, &price, cost, proved, out);
+        choice->now_ps = price.step_ps;
         if (price.peak_bytes <= limit)
             break;
+        choice->tight = true;
         now -= price.peak_bytes - limit + limit / 100;
     }
     return ERROR_OK;
@@ -220,52 +209,20 @@ static enum error_code rounds(struct layout *layout, struct segments_answer *out
 
 /* Where the tables were far off the plan that they chose, they are made anew around it: deviations from a
  * plan say nothing of deviations from another whose collectives are hidden by other work. */
-static enum error_code priced_rounds(struct layout *layout, struct segments_answer *out, struct error *e)
+static enum error_code priced_rounds(struct segments_choice *choice, struct segments_answer *out,
+                                     struct error *e)
 {
-    segments_base(layout->segments, layout->base);
+    segments_base(choice->segments, choice->base);
     for (int i = 0; i < BASES; i++) {
-        TRY(fill_tables(layout, e));
-        TRY(rounds(layout, out, e));
-        int64_t composed_ps = segments_composed_ps(&layout->tables, layout->now),
-                error_ps = composed_ps - layout->now_ps;
-        bool is_near = (error_ps < 0 ? -error_ps : error_ps) <= layout->now_ps / FAR_OFF,
-             is_kept = hash128_compare(layout->plan.hash, out->plan.hash) == 0;
+        TRY(fill_tables(choice, e));
+        TRY(rounds(choice, out, e));
+        int64_t composed_ps = segments_composed_ps(&choice->tables, choice->now),
+                error_ps = composed_ps - choice->now_ps;
+        bool is_near = (error_ps < 0 ? -error_ps : error_ps) <= choice->now_ps / FAR_OFF,
+             is_kept = hash128_compare(choice->plan.hash, out->plan.hash) == 0;
         if (is_near || (!is_kept && composed_ps > out->plan.price.step_ps))
             break; /* or another layout has a better plan than these tables promise */
-        memcpy(layout->base, layout->now, layout->segments->segment_count * sizeof *layout->now);
-    }
-    return ERROR_OK;
-}
-
-/* the layout's best with all segments of a kind in one configuration, kept where that is better */
-static enum error_code try_alike(struct layout *layout, uint32_t kind, uint32_t configuration,
-                                 struct segments_answer *out, bool *better, struct error *e)
-{
-    const struct segments *segments = layout->segments;
-    struct price price;
-    struct cost cost;
-    memcpy(layout->now, layout->best, segments->segment_count * sizeof *layout->now);
-    for (uint32_t i = 0; i < segments->segment_count; i++)
-        if (segments->segments[i].kind == kind)
-            layout->now[i] = configuration;
-    TRY(price_now(layout, &price, &cost, e));
-    if (cost_compare(cost, layout->plan.hash, out->plan.cost, out->plan.hash) < 0) {
-        keep(layout, &price, cost, false, out);
-        *better = true;
-    }
-    return ERROR_OK;
-}
-
-/* Tables add up what does not add: hidden collectives, peaks. So each configuration is tried in all segments
- * of a kind by the price of the whole, from the layout's best on, until none is better. */
-static enum error_code alike_rounds(struct layout *layout, struct segments_answer *out, struct error *e)
-{
-    bool better = layout->has_best;
-    for (int round = 0; round < ALIKE_ROUNDS && better; round++) {
-        better = false;
-        for (uint32_t kind = 0; kind < layout->segments->kind_count; kind++)
-            for (uint32_t i = 0; i < layout->segments->kinds[kind].configurations; i++)
-                TRY(try_alike(layout, kind, i, out, &better, e));
+        memcpy(choice->base, choice->now, choice->segments->segment_count * sizeof *choice->now);
     }
     return ERROR_OK;
 }
@@ -276,26 +233,27 @@ static enum error_code solve_layout(const struct evaluator *evaluator, const str
 {
     const struct plan_context *context = evaluator_context(evaluator);
     const struct mesh *mesh = plan_context_mesh(context);
-    struct layout layout = {.evaluator = evaluator, .budget = budget, .outer = all & ~inner, .inner = inner};
+    struct segments_choice choice = {
+        .evaluator = evaluator, .budget = budget, .outer = all & ~inner, .inner = inner};
     segments_of_layout(plan_context_nda(context), mesh, inner, budget->timings ? 0 : budget->programs,
-                       &layout.segments);
-    layout.session = evaluator_session_create(evaluator);
-    layout.base = mem_zalloc((size_t)layout.segments->segment_count + 1, sizeof *layout.base);
-    layout.now = mem_zalloc((size_t)layout.segments->segment_count + 1, sizeof *layout.now);
-    layout.best = mem_zalloc((size_t)layout.segments->segment_count + 1, sizeof *layout.best);
-    plan_init(&layout.plan, plan_context_nda(context), mesh);
-    segments_tables_create(layout.segments, &layout.tables);
+                       &choice.segments);
+    choice.session = evaluator_session_create(evaluator);
+    choice.base = mem_zalloc((size_t)choice.segments->segment_count + 1, sizeof *choice.base);
+    choice.now = mem_zalloc((size_t)choice.segments->segment_count + 1, sizeof *choice.now);
+    choice.best = mem_zalloc((size_t)choice.segments->segment_count + 1, sizeof *choice.best);
+    plan_init(&choice.plan, plan_context_nda(context), mesh);
+    segments_tables_create(choice.segments, &choice.tables);
     enum error_code code =
-        budget->timings ? measured_rounds(&layout, out, e) : priced_rounds(&layout, out, e);
+        budget->timings ? measured_rounds(&choice, out, e) : priced_rounds(&choice, out, e);
     if (!code && !budget->timings)
-        code = alike_rounds(&layout, out, e);
-    segments_tables_release(&layout.tables);
-    plan_release(&layout.plan);
-    free(layout.base);
-    free(layout.now);
-    free(layout.best);
-    evaluator_session_destroy(layout.session);
-    segments_destroy(layout.segments);
+        code = segments_choice_alike(&choice, out, e);
+    segments_tables_release(&choice.tables);
+    plan_release(&choice.plan);
+    free(choice.base);
+    free(choice.now);
+    free(choice.best);
+    evaluator_session_destroy(choice.session);
+    segments_destroy(choice.segments);
     return code;
 }
 

@@ -75,7 +75,7 @@ def main():
         setattr(generate_segments, name, size)
     with tempfile.TemporaryDirectory() as where:
         programs = {(model, layers): check(model, layers, where)
-                    for model, depths in {"bert": (6, 24), "gpt": (6, 24, 96), "llama": (6, 24, 96), "moe": (6, 24)}.items() for layers in depths}
+                    for model, depths in {"bert": (6, 24, 96), "gpt": (6, 24, 96), "llama": (6, 24, 96), "moe": (6, 24)}.items() for layers in depths}
         assert programs["moe", 6] == programs["moe", 24]
         refused = analyze(os.path.join(where, "gpt_6.mlir"), "--svg")
         assert refused.returncode == 2 and "needs a value" in refused.stderr, refused.stderr
