@@ -7,7 +7,8 @@
  *   between two    the fastest of those that do not fit beside the best one that does: as many segments as
  *                  fit take the former's configurations, the others the latter's
  *
- * A group is the kinds of segments that have the same blocks: as many, with equal strategies. */
+ * A group is one kind of segments, or, where that makes too many choices, all that have the same blocks: as
+ * many, with equal strategies. */
 #include "segments/choice.h"
 
 #include "base/memory.h"
@@ -15,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDS = 3, MOST_PRICES = 2048, MOST_PAIRS = 16 };
+enum { ROUNDS = 3, MOST_PRICES = 2048, MOST_PAIRS = 64 };
 
 /* one configuration for each group, as a number in mixed radix, the first group's the major digit */
 struct uniform {
@@ -53,22 +54,40 @@ static bool same_kind(const struct segments *segments, uint32_t one, uint32_t ot
     return same;
 }
 
-static void find_groups(struct alike *alike)
+/* kinds of `joined` configurations or more are in one group with those that have the same blocks; each other
+ * one is a group of its own */
+static void find_groups(struct alike *alike, uint64_t joined)
 {
     const struct segments *segments = alike->choice->segments;
-    alike->group_of = mem_zalloc((size_t)segments->kind_count + 1, sizeof *alike->group_of);
-    alike->configurations = mem_zalloc((size_t)segments->kind_count + 1, sizeof *alike->configurations);
+    alike->group_count = 0;
     alike->count = 1;
     for (uint32_t kind = 0; kind < segments->kind_count; kind++) {
-        uint32_t like = 0;
+        uint64_t count = segments->kinds[kind].configurations;
+        uint32_t like = count >= joined ? 0 : kind;
         while (like < kind && !same_kind(segments, like, kind))
             like++;
         alike->group_of[kind] = like < kind ? alike->group_of[like] : alike->group_count;
         if (like < kind)
             continue;
-        uint64_t count = segments->kinds[kind].configurations;
         alike->configurations[alike->group_count++] = count;
         alike->count = count && alike->count > UINT64_MAX / count ? UINT64_MAX : alike->count * count;
+    }
+}
+
+/* Groups with `most` choices or fewer in all, as fine as can be: those that have more configurations are
+ * joined first. */
+static void choose_groups(struct alike *alike, uint64_t most)
+{
+    const struct segments *segments = alike->choice->segments;
+    uint64_t joined = UINT64_MAX;
+    find_groups(alike, joined);
+    while (alike->count > most && joined) {
+        uint64_t next = 0;
+        for (uint32_t kind = 0; kind < segments->kind_count; kind++)
+            if (segments->kinds[kind].configurations < joined && segments->kinds[kind].configurations > next)
+                next = segments->kinds[kind].configurations;
+        joined = next;
+        find_groups(alike, joined);
     }
 }
 
@@ -215,7 +234,9 @@ enum error_code segments_choice_alike(struct segments_choice *choice, struct seg
     uint64_t most = choice->budget->programs ? choice->budget->programs : MOST_PRICES;
     if (!choice->has_best || !choice->segments->segment_count)
         return ERROR_OK;
-    find_groups(&alike);
+    alike.group_of = mem_zalloc((size_t)choice->segments->kind_count + 1, sizeof *alike.group_of);
+    alike.configurations = mem_zalloc((size_t)choice->segments->kind_count + 1, sizeof *alike.configurations);
+    choose_groups(&alike, most);
     enum error_code code = each_in_turn(&alike, false, e);
     code = code ? code : each_in_turn(&alike, true, e);
     if (!code && choice->tight && alike.count <= most) {
