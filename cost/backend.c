@@ -59,6 +59,7 @@ static const struct cost_backend backends[COST_COMPILERS] = {
                                 COST_FUSE_REPEATS,
                       .least_order = true,
                       .best_fit = true,
+                      .results_apart = true,
                       .reduces_in_place = true,
                       .scatters_in_host = true,
                       .asynchronous = true,

@@ -68,6 +68,7 @@ struct cost_backend {
     bool least_order;      /* it tries several orders of the program and keeps the one of the least peak */
     bool best_fit;         /* temporaries are placed in the order of the program, what lies idle
                                   * between them counts (heap.c); false: no more than what is alive */
+    bool results_apart;    /* no temporary lies in a result's memory before it is written */
     bool reduces_in_place; /* an all_reduce of its own writes over its operand */
     bool scatters_in_host; /* a wider reduce_scatter is an all_reduce; its readers read their slices */
     int64_t prefetch_bytes; /* at most so much of gathered weights waits for its first reader */

@@ -272,6 +272,7 @@ struct price_scratch {
     size_t reader_room;    /* per value: 1 + the leader of the group that read or made it last */
     int64_t combine_bytes; /* of the backend: results of one combined reduce_scatter */
     bool best_fit;         /* of the backend */
+    bool results_apart;
     bool reduces_in_place; /* of the backend */
     int64_t scatter_most;  /* devices of a reduce_scatter that is one; more: an all_reduce */
     bool least_order;      /* of the backend */

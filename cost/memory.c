@@ -642,6 +642,7 @@ void price_memory(struct price_scratch *scratch, const struct spmd_local *local,
     if (scratch->rules & (COST_FUSE_TURNED | COST_FUSE_BATCHED))
         turn_all(scratch, local);
     count_boundary(scratch, local, out);
-    price_lend(scratch, local, out->argument_bytes + out->output_bytes);
+    if (!scratch->results_apart)
+        price_lend(scratch, local, out->argument_bytes + out->output_bytes);
     find_peak(scratch, local, out);
 }
