@@ -115,11 +115,13 @@ struct value_use {
     uint8_t hard;         /* who wants it in memory: HARD_MATMUL, HARD_OTHER */
     uint8_t kept;         /* something repeated is computed from it: not repeated itself */
     uint8_t feeds_matmul; /* a matrix product is computed from it */
+    uint8_t batched;      /* by COST_FUSE_BATCHES: products with batches read it: READ_BATCHED, READ_FEW */
     uint8_t transposed;   /* a transpose reads it; this and the next two by COST_FUSE_BYTES alone */
     uint32_t user;        /* the last step that was seen to use it */
     uint32_t set;         /* of KERNEL_SEVERAL: in scratch.sets */
 };
 enum { KERNEL_SEVERAL = NDA_NONE };
+enum { READ_BATCHED = 1, READ_FEW = 2, FEW_BATCHES = 7 };
 
 /* What a value is, found forward; set when the step that defines it is reached. */
 struct value_work {
@@ -273,6 +275,7 @@ struct price_scratch {
     int64_t combine_bytes; /* of the backend: results of one combined reduce_scatter */
     bool best_fit;         /* of the backend */
     bool results_apart;
+    bool scores_alone; /* products take in nothing that is computed from stored scores */
     bool reduces_in_place; /* of the backend */
     int64_t scatter_most;  /* devices of a reduce_scatter that is one; more: an all_reduce */
     bool least_order;      /* of the backend */

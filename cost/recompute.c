@@ -121,7 +121,7 @@ void price_weigh(struct price_scratch *scratch, const struct spmd_local *local)
         const struct spmd_step *step = &local->steps[i];
         const struct op_info *info = price_info_of(scratch, step);
         for (uint32_t result = 0; result < step->result_count; result++)
-            if (fuses(info))
+            if (fuses(info) && !(info->scores && scratch->scores_alone))
                 weigh(scratch, local, step, info, result);
             else
                 stands_alone(scratch, local, step->results + result);
@@ -177,18 +177,36 @@ static void add_kernels(struct price_scratch *scratch, struct value_use *use, co
         scratch->sets[use->set].count = KERNELS_KNOWN + 1;
 }
 
+/* how a product reads its operands, by its batches on a device */
+static uint8_t read_in_batches(const struct spmd_local *local, const struct spmd_step *product,
+                               uint8_t batch_dims)
+{
+    int64_t dims[IR_MAX_RANK], batches = 1;
+    const struct spmd_value *result = &local->values[product->results];
+    if (!batch_dims)
+        return 0;
+    spmd_local_dims(local->nda, local->mesh, result->origin, &result->form, dims);
+    for (uint8_t dim = 0; dim < batch_dims; dim++)
+        batches *= dims[dim];
+    return batches <= FEW_BATCHES ? READ_BATCHED | READ_FEW : READ_BATCHED;
+}
+
 void price_note_uses(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step,
                      enum step_fate fate)
 {
     const struct spmd_step *entry = &local->steps[step];
     const struct op_info *info = price_info_of(scratch, entry);
     const struct value_use *results = &scratch->uses[entry->results];
+    uint8_t batched = info->class == OP_MATMUL && scratch->rules & COST_FUSE_BATCHES
+                          ? read_in_batches(local, entry, info->batch_dims)
+                          : 0;
     for (uint32_t operand = 0; operand < entry->operand_count; operand++) {
         struct value_use *use = &scratch->uses[local->operands[entry->operands + operand]];
         const struct value_use *result = fate == FATE_ALIAS ? &results[operand] : results;
         use->uses++;
         use->user = step;
         use->transposed |= info->class == OP_TRANSPOSE;
+        use->batched |= fate == FATE_ALIAS ? result->batched : batched;
         use->hard |= fate == FATE_ALIAS ? result->hard : price_wants_buffer(scratch, info, operand);
         if (fate == FATE_ALIAS || fate == FATE_FUSED)
             add_kernels(scratch, use, result);
@@ -372,6 +390,36 @@ static bool repeats_for_product(const struct price_scratch *scratch, const struc
     return false;
 }
 
+/* of the op that a value is the result of; NULL: of none */
+static const struct op_info *made_by(const struct price_scratch *scratch, const struct spmd_local *local,
+                                     uint32_t value)
+{
+    uint32_t by = local->values[value].step;
+    return by != SPMD_NONE && local->steps[by].kind == SPMD_OP ? step_info(scratch, &local->steps[by]) : NULL;
+}
+
+/* libtpu stores what a product with batches reads where it is computed from one array as large and from
+ * statistics of its rows (probabilities) and the batches are few, and where it is computed from a result of
+ * another such product alone (activations of stacked experts). */
+static bool stored_for_batches(const struct price_scratch *scratch, const struct spmd_local *local,
+                               uint32_t value)
+{
+    uint8_t batched = scratch->uses[value].batched;
+    const struct recompute *again = &scratch->again[value];
+    const struct root *roots = scratch->again_roots + again->roots, *large = NULL;
+    for (uint32_t i = 0; batched && again->count != RECOMPUTE_ITSELF && i < again->count; i++) {
+        if (roots[i].bytes < local->values[value].bytes)
+            continue;
+        if (large)
+            return false;
+        large = &roots[i];
+    }
+    const struct op_info *made = large ? made_by(scratch, local, large->value) : NULL;
+    if (!made || (made->scores && scratch->scores_alone))
+        return made;
+    return again->total > large->bytes ? batched & READ_FEW : made->batch_dims;
+}
+
 bool price_rather_fused(const struct price_scratch *scratch, const struct spmd_local *local,
                         const struct spmd_step *step, const struct op_info *info)
 {
@@ -383,6 +431,8 @@ bool price_rather_fused(const struct price_scratch *scratch, const struct spmd_l
         return false;
     if (info->repeats && scratch->rules & COST_FUSE_REPEATS &&
         repeats_for_product(scratch, local, step, info->repeats))
+        return false;
+    if (use->kernel == KERNEL_SEVERAL && stored_for_batches(scratch, local, step->results))
         return false;
     if (use->kernel == KERNEL_SEVERAL && info->normal && scratch->rules & COST_FUSE_NORMS &&
         before_gathered_gain(scratch, local, step->results))

@@ -85,7 +85,9 @@ static void take_rules(struct price_scratch *scratch, const struct cost_machine 
     scratch->least_order = machine->backend->least_order;
     scratch->effort_scale =
         h100_flops_per_byte * device->memory_bytes_per_s / device->rate_flops[COST_RATE_F32];
-    scratch->wide_bf16 = device->no_bf16_arithmetic && scratch->rules & COST_FUSE_BYTES;
+    bool takes_in = scratch->rules & COST_FUSE_PRODUCTS;
+    scratch->wide_bf16 = device->no_bf16_arithmetic && scratch->rules & COST_FUSE_BYTES && !takes_in;
+    scratch->scores_alone = device->no_bf16_arithmetic && scratch->rules & COST_FUSE_SCORES && takes_in;
 }
 
 void price_prepare(struct price_scratch *scratch, const struct spmd_local *local,
