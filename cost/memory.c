@@ -384,6 +384,16 @@ static void count_boundary(const struct price_scratch *scratch, const struct spm
     }
 }
 
+/* Idle bytes of the heap. Which holes there are depends on details of the order that are not known, so that
+ * more or less than usual is not believed: in what libtpu 0.0.51 placed for 76 programs one in four has less
+ * than 15 thousandths of what is alive, one in ten more than 110. */
+enum { IDLE_LEAST = 15, IDLE_MOST = 110 };
+static int64_t idle_of(int64_t extent, int64_t alive)
+{
+    int64_t idle = extent - alive, least = alive / 1000 * IDLE_LEAST, most = alive / 1000 * IDLE_MOST;
+    return idle > most ? most : idle < least ? least : idle;
+}
+
 /* the line's peak and its step; bytes alive at each time from now on in deltas. Of a fold each layer that is
  * gone holds what both layers at the cut hold at that time: what only one of them holds is on its way to the
  * next layer, and the others have let it go or have not made it yet. While one of the two runs that says
@@ -399,7 +409,7 @@ static void find_peak(struct price_scratch *scratch, const struct spmd_local *lo
     for (uint32_t kernel = 0; kernel < scratch->kernel_count; kernel++) {
         temporaries += scratch->deltas[kernel];
         copies += scratch->rules & COST_FUSE_TURNED ? scratch->copy_deltas[kernel] : 0;
-        int64_t held = temporaries, idle = extents ? extents[kernel] - temporaries : 0;
+        int64_t held = temporaries, idle = extents ? idle_of(extents[kernel], temporaries) : 0;
         if (scratch->fold) {
             uint8_t part = part_of(scratch, local, step_at(scratch, local, kernel));
             running = part ? part : running;
@@ -497,7 +507,7 @@ static uint32_t copied_at(const struct price_scratch *scratch, int64_t bytes, ui
 static void place_copy(struct price_scratch *scratch, uint8_t part, uint32_t argument, int64_t bytes,
                        struct live_range live_range)
 {
-    if (scratch->rules & COST_FUSE_TURNED) {
+    if (scratch->rules & COST_FUSE_TURNED && !scratch->uses[argument].feeds_matmul) {
         scratch->copy_deltas[live_range.from] += bytes;
         scratch->copy_deltas[live_range.until] -= bytes;
     }
