@@ -242,9 +242,11 @@ struct price_scratch {
     size_t kernel_count, kernel_room;
     const struct kernel *line; /* the kernels in the order whose memory is priced; borrowed */
     int64_t uncopied_peak;     /* in that order, had no argument been copied (memory.c) */
+    int64_t counted_peak;      /* .. or only those that products read: what compilers compare orders by */
     bool by_memory;            /* that is the order of what frees most */
-    int64_t *copy_deltas;      /* per time + 2: of copies that the order places */
-    size_t copy_delta_room;
+    /* per time + 2: of copies that the order places: of other arguments, of those that products read */
+    int64_t *copy_deltas[2];
+    size_t copy_delta_room[2];
     int64_t *copied_bytes; /* per argument that has a range: of its copy */
     size_t copied_room;
     int64_t *growth;
@@ -274,8 +276,8 @@ struct price_scratch {
     size_t reader_room;    /* per value: 1 + the leader of the group that read or made it last */
     int64_t combine_bytes; /* of the backend: results of one combined reduce_scatter */
     bool best_fit;         /* of the backend */
-    bool results_apart;
-    bool scores_alone; /* products take in nothing that is computed from stored scores */
+    bool results_apart;    /* of the backend */
+    bool stores_softmax;   /* probabilities of stored scores, or for few batches; no bf16 arithmetic */
     bool reduces_in_place; /* of the backend */
     int64_t scatter_most;  /* devices of a reduce_scatter that is one; more: an all_reduce */
     bool least_order;      /* of the backend */

@@ -402,13 +402,14 @@ static void find_peak(struct price_scratch *scratch, const struct spmd_local *lo
 {
     uint8_t running = 0;
     int64_t boundary = out->argument_bytes + out->output_bytes - out->alias_bytes, temporaries = 0;
-    int64_t parts[2] = {0}, copies = 0;
+    int64_t parts[2] = {0}, copies[2] = {0};
     const int64_t *extents = scratch->best_fit ? price_heap_extents(scratch, local) : NULL;
-    out->peak_bytes = scratch->uncopied_peak = boundary;
+    out->peak_bytes = scratch->uncopied_peak = scratch->counted_peak = boundary;
     out->peak_step = 0;
     for (uint32_t kernel = 0; kernel < scratch->kernel_count; kernel++) {
         temporaries += scratch->deltas[kernel];
-        copies += scratch->rules & COST_FUSE_TURNED ? scratch->copy_deltas[kernel] : 0;
+        for (int of = 0; of < 2 && scratch->rules & COST_FUSE_TURNED; of++)
+            copies[of] += scratch->copy_deltas[of][kernel];
         int64_t held = temporaries, idle = extents ? idle_of(extents[kernel], temporaries) : 0;
         if (scratch->fold) {
             uint8_t part = part_of(scratch, local, step_at(scratch, local, kernel));
@@ -417,11 +418,13 @@ static void find_peak(struct price_scratch *scratch, const struct spmd_local *lo
             parts[1] += scratch->part_deltas[1][kernel];
             held += scratch->fold->copies * (parts[0] < parts[1] ? parts[0] : parts[1]);
         }
-        int64_t alive = boundary + held + idle, plain = boundary + held - copies;
+        int64_t alive = boundary + held + idle, counted = boundary + held - copies[0],
+                plain = counted - copies[1];
         scratch->deltas[kernel] = alive;
         if (running == 1 || running == 2)
             continue;
         scratch->uncopied_peak = plain > scratch->uncopied_peak ? plain : scratch->uncopied_peak;
+        scratch->counted_peak = counted > scratch->counted_peak ? counted : scratch->counted_peak;
         if (alive > out->peak_bytes) {
             out->peak_bytes = alive;
             out->peak_step = scratch->line[kernel].step;
@@ -507,9 +510,10 @@ static uint32_t copied_at(const struct price_scratch *scratch, int64_t bytes, ui
 static void place_copy(struct price_scratch *scratch, uint8_t part, uint32_t argument, int64_t bytes,
                        struct live_range live_range)
 {
-    if (scratch->rules & COST_FUSE_TURNED && !scratch->uses[argument].feeds_matmul) {
-        scratch->copy_deltas[live_range.from] += bytes;
-        scratch->copy_deltas[live_range.until] -= bytes;
+    if (scratch->rules & COST_FUSE_TURNED) {
+        int64_t *deltas = scratch->copy_deltas[scratch->uses[argument].feeds_matmul];
+        deltas[live_range.from] += bytes;
+        deltas[live_range.until] -= bytes;
     }
     scratch->copied_bytes[argument] = bytes;
     scratch->ranges[argument] = live_range;
@@ -614,8 +618,10 @@ static void turn_all(struct price_scratch *scratch, const struct spmd_local *loc
     if (scratch->by_memory)
         find_growth(scratch, local);
     if (scratch->rules & COST_FUSE_TURNED) {
-        GROW(scratch->copy_deltas, scratch->copy_delta_room, scratch->kernel_count + 2);
-        memset(scratch->copy_deltas, 0, (scratch->kernel_count + 2) * sizeof *scratch->copy_deltas);
+        for (int of = 0; of < 2; of++) {
+            GROW(scratch->copy_deltas[of], scratch->copy_delta_room[of], scratch->kernel_count + 2);
+            memset(scratch->copy_deltas[of], 0, (scratch->kernel_count + 2) * sizeof **scratch->copy_deltas);
+        }
     }
     GROW(scratch->copied_bytes, scratch->copied_room, local->argument_count);
     for (uint32_t kernel = 0; scratch->rules & COST_FUSE_TURNED && kernel < scratch->kernel_count; kernel++)

@@ -121,7 +121,7 @@ void price_weigh(struct price_scratch *scratch, const struct spmd_local *local)
         const struct spmd_step *step = &local->steps[i];
         const struct op_info *info = price_info_of(scratch, step);
         for (uint32_t result = 0; result < step->result_count; result++)
-            if (fuses(info) && !(info->scores && scratch->scores_alone))
+            if (fuses(info) && !(info->scores && scratch->stores_softmax))
                 weigh(scratch, local, step, info, result);
             else
                 stands_alone(scratch, local, step->results + result);
@@ -398,9 +398,9 @@ static const struct op_info *made_by(const struct price_scratch *scratch, const 
     return by != SPMD_NONE && local->steps[by].kind == SPMD_OP ? step_info(scratch, &local->steps[by]) : NULL;
 }
 
-/* libtpu stores what a product with batches reads where it is computed from one array as large and from
- * statistics of its rows (probabilities) and the batches are few, and where it is computed from a result of
- * another such product alone (activations of stacked experts). */
+/* libtpu stores what a product with batches reads where it is computed from a result of another such product
+ * alone (activations of stacked experts). Without bf16 arithmetic (v5p, not v6e) it stores probabilities, too:
+ * where exponentials are stored in float32, and where the batches are few. */
 static bool stored_for_batches(const struct price_scratch *scratch, const struct spmd_local *local,
                                uint32_t value)
 {
@@ -415,9 +415,11 @@ static bool stored_for_batches(const struct price_scratch *scratch, const struct
         large = &roots[i];
     }
     const struct op_info *made = large ? made_by(scratch, local, large->value) : NULL;
-    if (!made || (made->scores && scratch->scores_alone))
+    if (!made || (made->scores && scratch->stores_softmax))
         return made;
-    return again->total > large->bytes ? batched & READ_FEW : made->batch_dims;
+    if (again->total > large->bytes)
+        return batched & READ_FEW && scratch->stores_softmax;
+    return made->batch_dims;
 }
 
 bool price_rather_fused(const struct price_scratch *scratch, const struct spmd_local *local,

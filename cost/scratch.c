@@ -65,7 +65,8 @@ void price_scratch_destroy(struct price_scratch *scratch)
     free(scratch->growth);
     free(scratch->copied_bytes);
     price_heap_destroy(scratch->heap);
-    free(scratch->copy_deltas);
+    free(scratch->copy_deltas[0]);
+    free(scratch->copy_deltas[1]);
     free(scratch);
 }
 
@@ -87,7 +88,7 @@ static void take_rules(struct price_scratch *scratch, const struct cost_machine 
         h100_flops_per_byte * device->memory_bytes_per_s / device->rate_flops[COST_RATE_F32];
     bool takes_in = scratch->rules & COST_FUSE_PRODUCTS;
     scratch->wide_bf16 = device->no_bf16_arithmetic && scratch->rules & COST_FUSE_BYTES && !takes_in;
-    scratch->scores_alone = device->no_bf16_arithmetic && scratch->rules & COST_FUSE_SCORES && takes_in;
+    scratch->stores_softmax = device->no_bf16_arithmetic && scratch->rules & COST_FUSE_SCORES && takes_in;
 }
 
 void price_prepare(struct price_scratch *scratch, const struct spmd_local *local,
