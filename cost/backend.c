@@ -59,6 +59,8 @@ static const struct cost_backend backends[COST_COMPILERS] = {
                                 COST_FUSE_REPEATS | COST_FUSE_BATCHES,
                       .least_order = true,
                       .best_fit = true,
+                      .idle_least = 15,
+                      .idle_most = 110,
                       .results_apart = true,
                       .reduces_in_place = true,
                       .scatters_in_host = true,

@@ -64,14 +64,16 @@ struct cost_backend {
     struct cost_matmul_grid matmul_grid;
     /* collectives run beside computation, in program order on one stream; false: they block it */
     bool asynchronous;
-    uint16_t blocking;     /* bits of enum spmd_step_kind: collectives that block it all the same */
-    bool gradients_late;   /* what no product needs (weights' gradients) runs behind what products wait for */
-    bool least_order;      /* it tries several orders of the program and keeps the one of the least peak */
-    bool best_fit;         /* temporaries are placed in the order of the program, what lies idle
+    uint16_t blocking;   /* bits of enum spmd_step_kind: collectives that block it all the same */
+    bool gradients_late; /* what no product needs (weights' gradients) runs behind what products wait for */
+    bool least_order;    /* it tries several orders of the program and keeps the one of the least peak */
+    bool best_fit;       /* temporaries are placed in the order of the program, what lies idle
                                   * between them counts (heap.c); false: no more than what is alive */
-    bool results_apart;    /* no temporary lies in a result's memory before it is written */
-    bool reduces_in_place; /* an all_reduce of its own writes over its operand */
-    bool scatters_in_host; /* a wider reduce_scatter is an all_reduce; its readers read their slices */
+    /* .. at least and at most so many thousandths of what is alive; best_fit */
+    uint16_t idle_least, idle_most;
+    bool results_apart;     /* no temporary lies in a result's memory before it is written */
+    bool reduces_in_place;  /* an all_reduce of its own writes over its operand */
+    bool scatters_in_host;  /* a wider reduce_scatter is an all_reduce; its readers read their slices */
     int64_t prefetch_bytes; /* at most so much of gathered weights waits for its first reader */
     int64_t
         combine_bytes; /* gathers of weights, reductions of gradients: combined up to so many bytes; 0: not */

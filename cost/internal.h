@@ -275,7 +275,8 @@ struct price_scratch {
     uint32_t *readers;
     size_t reader_room;    /* per value: 1 + the leader of the group that read or made it last */
     int64_t combine_bytes; /* of the backend: results of one combined reduce_scatter */
-    bool best_fit;         /* of the backend */
+    bool best_fit;         /* of the backend; the next two, too */
+    uint16_t idle_least, idle_most;
     bool results_apart;    /* of the backend */
     bool stores_softmax;   /* probabilities of stored scores, or for few batches; no bf16 arithmetic */
     bool reduces_in_place; /* of the backend */

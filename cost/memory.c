@@ -384,14 +384,16 @@ static void count_boundary(const struct price_scratch *scratch, const struct spm
     }
 }
 
-/* Idle bytes of the heap. Which holes there are depends on details of the order that are not known, so that
- * more or less than usual is not believed: in what libtpu 0.0.51 placed for 76 programs one in four has less
- * than 15 thousandths of what is alive, one in ten more than 110. */
-enum { IDLE_LEAST = 15, IDLE_MOST = 110 };
-static int64_t idle_of(int64_t extent, int64_t alive)
+/* Idle bytes of the heap beside what is alive in it, and its share for what a fold's layers hold that are gone.
+ * Which holes there are depends on details of the order that are not known, so that more or less than a
+ * compiler usually leaves is not believed. */
+static int64_t idle_of(const struct price_scratch *scratch, int64_t extent, int64_t alive, int64_t held)
 {
-    int64_t idle = extent - alive, least = alive / 1000 * IDLE_LEAST, most = alive / 1000 * IDLE_MOST;
-    return idle > most ? most : idle < least ? least : idle;
+    int64_t parts = alive > 0 ? (extent - alive) * 1000 / alive : 0;
+    if (!alive || (parts >= scratch->idle_least && parts <= scratch->idle_most && held == alive))
+        return extent - alive;
+    parts = parts > scratch->idle_most ? scratch->idle_most : parts;
+    return held / 1000 * (parts < scratch->idle_least ? scratch->idle_least : parts);
 }
 
 /* the line's peak and its step; bytes alive at each time from now on in deltas. Of a fold each layer that is
@@ -410,7 +412,7 @@ static void find_peak(struct price_scratch *scratch, const struct spmd_local *lo
         temporaries += scratch->deltas[kernel];
         for (int of = 0; of < 2 && scratch->rules & COST_FUSE_TURNED; of++)
             copies[of] += scratch->copy_deltas[of][kernel];
-        int64_t held = temporaries, idle = extents ? idle_of(extents[kernel], temporaries) : 0;
+        int64_t held = temporaries;
         if (scratch->fold) {
             uint8_t part = part_of(scratch, local, step_at(scratch, local, kernel));
             running = part ? part : running;
@@ -418,6 +420,7 @@ static void find_peak(struct price_scratch *scratch, const struct spmd_local *lo
             parts[1] += scratch->part_deltas[1][kernel];
             held += scratch->fold->copies * (parts[0] < parts[1] ? parts[0] : parts[1]);
         }
+        int64_t idle = extents ? idle_of(scratch, extents[kernel], temporaries, held) : 0;
         int64_t alive = boundary + held + idle, counted = boundary + held - copies[0],
                 plain = counted - copies[1];
         scratch->deltas[kernel] = alive;

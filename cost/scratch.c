@@ -80,6 +80,8 @@ static void take_rules(struct price_scratch *scratch, const struct cost_machine 
     scratch->rules = machine->backend->fusion;
     scratch->combine_bytes = machine->backend->combine_bytes;
     scratch->best_fit = machine->backend->best_fit;
+    scratch->idle_least = machine->backend->idle_least;
+    scratch->idle_most = machine->backend->idle_most;
     scratch->results_apart = machine->backend->results_apart;
     scratch->reduces_in_place = machine->backend->reduces_in_place;
     scratch->scatter_most = machine->backend->scatters_in_host ? device->devices_per_host : INT64_MAX;
