@@ -384,16 +384,13 @@ static void count_boundary(const struct price_scratch *scratch, const struct spm
     }
 }
 
-/* Idle bytes of the heap beside what is alive in it, and its share for what a fold's layers hold that are gone.
- * Which holes there are depends on details of the order that are not known, so that more or less than a
- * compiler usually leaves is not believed. */
-static int64_t idle_of(const struct price_scratch *scratch, int64_t extent, int64_t alive, int64_t held)
+/* Idle bytes of the heap. Which holes there are depends on details of the order that are not known, so that
+ * more or less than a compiler usually leaves beside what is held (also by a fold's layers that are gone) is
+ * not believed. */
+static int64_t idle_of(const struct price_scratch *scratch, int64_t idle, int64_t held)
 {
-    int64_t parts = alive > 0 ? (extent - alive) * 1000 / alive : 0;
-    if (!alive || (parts >= scratch->idle_least && parts <= scratch->idle_most && held == alive))
-        return extent - alive;
-    parts = parts > scratch->idle_most ? scratch->idle_most : parts;
-    return held / 1000 * (parts < scratch->idle_least ? scratch->idle_least : parts);
+    int64_t least = held / 1000 * scratch->idle_least, most = held / 1000 * scratch->idle_most;
+    return idle > most ? most : idle < least ? least : idle;
 }
 
 /* the line's peak and its step; bytes alive at each time from now on in deltas. Of a fold each layer that is
@@ -420,7 +417,7 @@ static void find_peak(struct price_scratch *scratch, const struct spmd_local *lo
             parts[1] += scratch->part_deltas[1][kernel];
             held += scratch->fold->copies * (parts[0] < parts[1] ? parts[0] : parts[1]);
         }
-        int64_t idle = extents ? idle_of(scratch, extents[kernel], temporaries, held) : 0;
+        int64_t idle = extents ? idle_of(scratch, extents[kernel] - temporaries, held) : 0;
         int64_t alive = boundary + held + idle, counted = boundary + held - copies[0],
                 plain = counted - copies[1];
         scratch->deltas[kernel] = alive;
