@@ -458,9 +458,9 @@ struct found {
 
 enum { EQUAL_PARTS = 1000 };
 
-/* Does this order count rather than the one found? The largest peak does; or, of a compiler that looks for the
- * least, the least one without copies of what no product reads. Where the two are equal but for copies, that
- * says too little: the largest counts again. */
+/* Does this order count rather than the one found? The largest peak does; or, of a compiler that looks for
+ * the least, the least one without copies of what no product reads. Where the two are equal but for copies,
+ * that says too little: the largest counts again. */
 static bool counts_more(const struct price_scratch *scratch, const struct found *found, int64_t peak)
 {
     int64_t apart = scratch->uncopied_peak - found->uncopied, equal = found->uncopied / EQUAL_PARTS;

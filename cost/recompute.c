@@ -399,8 +399,8 @@ static const struct op_info *made_by(const struct price_scratch *scratch, const 
 }
 
 /* libtpu stores what a product with batches reads where it is computed from a result of another such product
- * alone (activations of stacked experts). Without bf16 arithmetic (v5p, not v6e) it stores probabilities, too:
- * where exponentials are stored in float32, and where the batches are few. */
+ * alone (activations of stacked experts). Without bf16 arithmetic (v5p, not v6e) it stores probabilities,
+ * too: where exponentials are stored in float32, and where the batches are few. */
 static bool stored_for_batches(const struct price_scratch *scratch, const struct spmd_local *local,
                                uint32_t value)
 {

@@ -603,13 +603,14 @@ static void scores_are_stored_as_exponentials(void **state)
     }
 }
 
-/* Activations of one product with batches that two others read are stored; of a product without them they are
- * computed in both. Likewise a softmax' probabilities of few batches where there is no bf16 arithmetic (v5p). */
+/* temporary bytes of: %p = product with batches, `middle` computes %v and %e of it, two products read %v, one
+ * %p; %e is a result */
 static int64_t temporaries_of_batches(const char *device, int batches, const char *middle, uint32_t rules)
 {
     static const char form[] =
         "func.func @main(%%a: tensor<%dx1024x256xbf16>, %%b: tensor<%dx256x1024xbf16>) -> "
-        "(tensor<%dx1024x256xbf16>, tensor<%dx1024x256xbf16>, tensor<%dx1024x256xbf16>) {\n"
+        "(tensor<%dx1024x256xbf16>, tensor<%dx1024x256xbf16>, tensor<%dx1024x256xbf16>, "
+        "tensor<%dx1024x1024xf32>) {\n"
         "    %%p = stablehlo.dot_general %%a, %%b, batching_dims = [0] x [0], contracting_dims = [2] x [1] : "
         "(tensor<%dx1024x256xbf16>, tensor<%dx256x1024xbf16>) -> tensor<%dx1024x1024xbf16>\n";
     static const char read[] =
@@ -617,11 +618,12 @@ static int64_t temporaries_of_batches(const char *device, int batches, const cha
         ": "
         "(tensor<%dx1024x1024xbf16>, tensor<%dx1024x256xbf16>) -> tensor<%dx1024x256xbf16>\n";
     int n = batches;
-    char *head = mem_printf(form, n, n, n, n, n, n, n, n), *first = mem_printf(read, 0, "v", n, n, n),
+    char *head = mem_printf(form, n, n, n, n, n, n, n, n, n), *first = mem_printf(read, 0, "v", n, n, n),
          *second = mem_printf(read, 1, "v", n, n, n), *third = mem_printf(read, 2, "p", n, n, n);
-    char *text = mem_printf("%s%s%s%s%s    return %%0, %%1, %%2 : tensor<%dx1024x256xbf16>, "
-                            "tensor<%dx1024x256xbf16>, tensor<%dx1024x256xbf16>\n}\n",
-                            head, middle, first, second, third, n, n, n);
+    char *text =
+        mem_printf("%s%s%s%s%s    return %%0, %%1, %%2, %%e : tensor<%dx1024x256xbf16>, "
+                   "tensor<%dx1024x256xbf16>, tensor<%dx1024x256xbf16>, tensor<%dx1024x1024xf32>\n}\n",
+                   head, middle, first, second, third, n, n, n, n);
     int64_t bytes = measure_on(device, text, rules).temporary;
     free(head);
     free(first);
@@ -631,11 +633,15 @@ static int64_t temporaries_of_batches(const char *device, int batches, const cha
     return bytes;
 }
 
+/* Activations of one product with batches that two others read are stored. Where there is no bf16 arithmetic
+ * (v5p), likewise a softmax' probabilities of few batches, or of stored exponentials. */
 static void products_with_batches_read_memory(void **state)
 {
     enum { RULES = COST_FUSE_BYTES | COST_FUSE_PRODUCTS, WITH = RULES | COST_FUSE_BATCHES };
     for (int batches = 4; batches <= 8; batches += 4) {
-        char *gelu = mem_printf("    %%v = stablehlo.tanh %%p : tensor<%dx1024x1024xbf16>\n", batches);
+        char *gelu = mem_printf("    %%v = stablehlo.tanh %%p : tensor<%dx1024x1024xbf16>\n"
+                                "    %%e = stablehlo.constant dense<0.0> : tensor<%dx1024x1024xf32>\n",
+                                batches, batches);
         int64_t bytes = INT64_C(2) * MIB * batches;
         assert_int_equal(temporaries_of_batches("tpu-v6e", batches, gelu, RULES), bytes);
         assert_int_equal(temporaries_of_batches("tpu-v6e", batches, gelu, WITH), 2 * bytes);
@@ -646,8 +652,9 @@ static void products_with_batches_read_memory(void **state)
             "(tensor<%dx1024x1024xbf16>, tensor<bf16>) -> tensor<%dx1024xbf16>\n"
             "    %%s = stablehlo.broadcast_in_dim %%r, dims = [0, 1] : (tensor<%dx1024xbf16>) -> "
             "tensor<%dx1024x1024xbf16>\n"
+            "    %%e = stablehlo.constant dense<0.0> : tensor<%dx1024x1024xf32>\n"
             "    %%v = stablehlo.divide %%p, %%s : tensor<%dx1024x1024xbf16>\n",
-            batches, batches, batches, batches, batches);
+            batches, batches, batches, batches, batches, batches);
         for (int old = 0; old < 2; old++) {
             uint32_t rules = WITH | COST_FUSE_SCORES;
             int64_t rows = INT64_C(2) * 1024 * batches;
@@ -655,6 +662,22 @@ static void products_with_batches_read_memory(void **state)
                              bytes + rows + (old && batches < 8 ? bytes : 0));
         }
         free(softmax);
+        char *scores = mem_printf(
+            "    %%f = stablehlo.convert %%p : (tensor<%dx1024x1024xbf16>) -> tensor<%dx1024x1024xf32>\n"
+            "    %%m = stablehlo.compare GT, %%f, %%f : (tensor<%dx1024x1024xf32>, tensor<%dx1024x1024xf32>) "
+            "-> "
+            "tensor<%dx1024x1024xi1>\n"
+            "    %%c = stablehlo.select %%m, %%f, %%f : tensor<%dx1024x1024xi1>, tensor<%dx1024x1024xf32>\n"
+            "    %%d = stablehlo.subtract %%c, %%c : tensor<%dx1024x1024xf32>\n"
+            "    %%e = stablehlo.exponential %%d : tensor<%dx1024x1024xf32>\n"
+            "    %%v = stablehlo.convert %%e : (tensor<%dx1024x1024xf32>) -> tensor<%dx1024x1024xbf16>\n",
+            batches, batches, batches, batches, batches, batches, batches, batches, batches, batches,
+            batches);
+        for (int old = 0; old < 2; old++)
+            assert_int_equal(
+                temporaries_of_batches(old ? "tpu-v5p" : "tpu-v6e", batches, scores, WITH | COST_FUSE_SCORES),
+                (1 + old) * bytes);
+        free(scores);
     }
 }
 
