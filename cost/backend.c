@@ -51,9 +51,12 @@ static const struct cost_backend backends[COST_COMPILERS] = {
     [COST_XLA_TPU] = {.name = "xla_tpu",
                       .fusion = COST_FUSE_BYTES | COST_FUSE_SIBLINGS | COST_FUSE_GATHER | COST_FUSE_TURNED |
                                 COST_FUSE_PRODUCTS | COST_FUSE_PICKS | COST_FUSE_SCORES | COST_FUSE_JOINS |
-                                COST_FUSE_REPEATS,
+                                COST_FUSE_REPEATS | COST_FUSE_BATCHES,
                       .least_order = true,
                       .best_fit = true,
+                      .idle_least = 15,
+                      .idle_most = 110,
+                      .results_apart = true,
                       .reduces_in_place = true,
                       .scatters_in_host = true,
                       .asynchronous = true,

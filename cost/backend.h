@@ -24,16 +24,17 @@ enum cost_fusion_rule {
     COST_FUSE_GATHER = 32,  /* what is gathered from need not be in memory */
     COST_FUSE_COPIES = 64,  /* putting blocks of a collective in order takes time */
     COST_FUSE_TURNED = 128, /* arguments of an update whose stacked gradient comes turned are copied first */
-    COST_FUSE_BATCHED = 256,   /* .. where they are first used: libtpu and XLA:GPU differ in when */
-    COST_FUSE_PADDED = 512,    /* x - max(x) along a row that pads badly to a power of two is stored */
-    COST_FUSE_PRODUCTS = 1024, /* what a product or convolution reads may be computed in its kernel */
-    COST_FUSE_PICKS = 2048,    /* a scatter of one element a row compares each element's place */
-    COST_FUSE_SCORES = 4096,   /* exponentials of masked float32 scores along a short row are stored */
-    COST_FUSE_JOINS = 8192,    /* a concatenation fuses as elementwise ops do */
-    COST_FUSE_STRIDED = 16384, /* elements that are read far apart take a transaction of the memory each */
-    COST_FUSE_WORK = 32768,    /* a kernel takes the longer of its bytes and its arithmetic */
-    COST_FUSE_NORMS = 65536,   /* a normalised row is stored before a gathered gain, too */
-    COST_FUSE_REPEATS = 131072 /* what a product reads and repeats inner rows of something is stored */
+    COST_FUSE_BATCHED = 256,    /* .. where they are first used: libtpu and XLA:GPU differ in when */
+    COST_FUSE_PADDED = 512,     /* x - max(x) along a row that pads badly to a power of two is stored */
+    COST_FUSE_PRODUCTS = 1024,  /* what a product or convolution reads may be computed in its kernel */
+    COST_FUSE_PICKS = 2048,     /* a scatter of one element a row compares each element's place */
+    COST_FUSE_SCORES = 4096,    /* exponentials of masked float32 scores along a short row are stored */
+    COST_FUSE_JOINS = 8192,     /* a concatenation fuses as elementwise ops do */
+    COST_FUSE_STRIDED = 16384,  /* elements that are read far apart take a transaction of the memory each */
+    COST_FUSE_WORK = 32768,     /* a kernel takes the longer of its bytes and its arithmetic */
+    COST_FUSE_NORMS = 65536,    /* a normalised row is stored before a gathered gain, too */
+    COST_FUSE_REPEATS = 131072, /* what a product reads and repeats inner rows of something is stored */
+    COST_FUSE_BATCHES = 262144  /* products with batches read some elementwise values from memory */
 };
 
 /* Bandwidth of one collective inside a host as a share of a device's link peak, and its time beside that: of
@@ -64,13 +65,16 @@ struct cost_backend {
     struct cost_matmul_grid matmul_grid;
     /* collectives run beside computation, in program order on one stream; false: they block it */
     bool asynchronous;
-    uint16_t blocking;     /* bits of enum spmd_step_kind: collectives that block it all the same */
-    bool gradients_late;   /* what no product needs (weights' gradients) runs behind what products wait for */
-    bool least_order;      /* it tries several orders of the program and keeps the one of the least peak */
-    bool best_fit;         /* temporaries are placed in the order of the program, what lies idle
+    uint16_t blocking;   /* bits of enum spmd_step_kind: collectives that block it all the same */
+    bool gradients_late; /* what no product needs (weights' gradients) runs behind what products wait for */
+    bool least_order;    /* it tries several orders of the program and keeps the one of the least peak */
+    bool best_fit;       /* temporaries are placed in the order of the program, what lies idle
                                   * between them counts (heap.c); false: no more than what is alive */
-    bool reduces_in_place; /* an all_reduce of its own writes over its operand */
-    bool scatters_in_host; /* a wider reduce_scatter is an all_reduce; its readers read their slices */
+    /* .. at least and at most so many thousandths of what is alive; best_fit */
+    uint16_t idle_least, idle_most;
+    bool results_apart;     /* no temporary lies in a result's memory before it is written */
+    bool reduces_in_place;  /* an all_reduce of its own writes over its operand */
+    bool scatters_in_host;  /* a wider reduce_scatter is an all_reduce; its readers read their slices */
     int64_t prefetch_bytes; /* at most so much of gathered weights waits for its first reader */
     int64_t
         combine_bytes; /* gathers of weights, reductions of gradients: combined up to so many bytes; 0: not */

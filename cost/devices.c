@@ -103,6 +103,7 @@ static const struct cost_device devices[] = {
      .rate_flops = RATES(0.4, 3.75, 22.5, 22.5, 22.5, 22.5, 22.5),
      .memory_bytes_per_s = 350 * GIGA,
      TPU(8, 2, 31),
+     .no_bf16_arithmetic = true,
      .source = "Cloud TPU documentation, TPU v2; CACM 63(7)"},
     /* Cloud TPU v3: 123 TFLOPS bf16 a chip of two cores, 32 GiB at 900 GB/s; four 656 Gb/s links a chip (same
        paper) */
@@ -112,6 +113,7 @@ static const struct cost_device devices[] = {
      .rate_flops = RATES(1, 10.25, 61.5, 61.5, 61.5, 61.5, 61.5),
      .memory_bytes_per_s = 450 * GIGA,
      TPU(8, 2, 41),
+     .no_bf16_arithmetic = true,
      .source = "Cloud TPU documentation, TPU v3; CACM 63(7)"},
     /* Cloud TPU v4: 275 TFLOPS bf16 or int8, 32 GiB at 1,200 GB/s; 3-D torus, six links of about 50 GB/s each
        way */
@@ -121,6 +123,7 @@ static const struct cost_device devices[] = {
      .rate_flops = RATES(4.5, 45.8, 275, 275, 275, 275, 275),
      .memory_bytes_per_s = 1200 * GIGA,
      TPU(4, 3, 50),
+     .no_bf16_arithmetic = true,
      .source = "Cloud TPU documentation, TPU v4; ISCA 2023"},
     /* Cloud TPU v5e: 197 TFLOPS bf16, 393 int8, 16 GB at 819 GB/s; 2-D torus, 1,600 Gb/s over four links */
     {.name = "tpu-v5e",
@@ -129,6 +132,7 @@ static const struct cost_device devices[] = {
      .rate_flops = RATES(3.2, 32.8, 197, 197, 197, 197, 393),
      .memory_bytes_per_s = 819 * GIGA,
      TPU(8, 2, 50),
+     .no_bf16_arithmetic = true,
      .source = "Cloud TPU documentation, TPU v5e"},
     /* Cloud TPU v5p: 459 TFLOPS bf16, 918 int8, 95 GiB at 2,765 GB/s; 3-D torus, 1,200 GB/s both ways over
        six links */
@@ -138,6 +142,7 @@ static const struct cost_device devices[] = {
      .rate_flops = RATES(7.6, 76.5, 459, 459, 459, 459, 918),
      .memory_bytes_per_s = 2765 * GIGA,
      TPU(4, 3, 100),
+     .no_bf16_arithmetic = true,
      .source = "Cloud TPU documentation, TPU v5p"},
     /* Cloud TPU v6e: 918 TFLOPS bf16, 1,836 int8, 32 GB at 1,640 GB/s; 2-D torus, 800 GB/s both ways over
        four links */

@@ -116,11 +116,13 @@ struct value_use {
     uint8_t hard;         /* who wants it in memory: bits of HARD_* */
     uint8_t kept;         /* something repeated is computed from it: not repeated itself */
     uint8_t feeds_matmul; /* a matrix product is computed from it */
+    uint8_t batched;      /* by COST_FUSE_BATCHES: products with batches read it: READ_BATCHED, READ_FEW */
     uint8_t transposed;   /* a transpose reads it; this and the next two by COST_FUSE_BYTES alone */
     uint32_t user;        /* the last step that was seen to use it */
     uint32_t set;         /* of KERNEL_SEVERAL: in scratch.sets */
 };
 enum { KERNEL_SEVERAL = NDA_NONE };
+enum { READ_BATCHED = 1, READ_FEW = 2, FEW_BATCHES = 7 };
 
 /* What a value is, found forward; set when the step that defines it is reached. */
 struct value_work {
@@ -241,9 +243,11 @@ struct price_scratch {
     size_t kernel_count, kernel_room;
     const struct kernel *line; /* the kernels in the order whose memory is priced; borrowed */
     int64_t uncopied_peak;     /* in that order, had no argument been copied (memory.c) */
+    int64_t counted_peak;      /* .. or only those that products read: what compilers compare orders by */
     bool by_memory;            /* that is the order of what frees most */
-    int64_t *copy_deltas;      /* per time + 2: of copies that the order places */
-    size_t copy_delta_room;
+    /* per time + 2: of copies that the order places: of other arguments, of those that products read */
+    int64_t *copy_deltas[2];
+    size_t copy_delta_room[2];
     int64_t *copied_bytes; /* per argument that has a range: of its copy */
     size_t copied_room;
     int64_t *growth;
@@ -272,7 +276,10 @@ struct price_scratch {
     uint32_t *readers;
     size_t reader_room;    /* per value: 1 + the leader of the group that read or made it last */
     int64_t combine_bytes; /* of the backend: results of one combined reduce_scatter */
-    bool best_fit;         /* of the backend */
+    bool best_fit;         /* of the backend; the next two, too */
+    uint16_t idle_least, idle_most;
+    bool results_apart;    /* of the backend */
+    bool stores_softmax;   /* probabilities of stored scores, or for few batches; no bf16 arithmetic */
     bool reduces_in_place; /* of the backend */
     int64_t scatter_most;  /* devices of a reduce_scatter that is one; more: an all_reduce */
     bool least_order;      /* of the backend */

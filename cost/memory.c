@@ -384,6 +384,15 @@ static void count_boundary(const struct price_scratch *scratch, const struct spm
     }
 }
 
+/* Idle bytes of the heap. Which holes there are depends on details of the order that are not known, so that
+ * more or less than a compiler usually leaves beside what is held (also by a fold's layers that are gone) is
+ * not believed. */
+static int64_t idle_of(const struct price_scratch *scratch, int64_t idle, int64_t held)
+{
+    int64_t least = held / 1000 * scratch->idle_least, most = held / 1000 * scratch->idle_most;
+    return idle > most ? most : idle < least ? least : idle;
+}
+
 /* the line's peak and its step; bytes alive at each time from now on in deltas. Of a fold each layer that is
  * gone holds what both layers at the cut hold at that time: what only one of them holds is on its way to the
  * next layer, and the others have let it go or have not made it yet. While one of the two runs that says
@@ -392,14 +401,15 @@ static void find_peak(struct price_scratch *scratch, const struct spmd_local *lo
 {
     uint8_t running = 0;
     int64_t boundary = out->argument_bytes + out->output_bytes - out->alias_bytes, temporaries = 0;
-    int64_t parts[2] = {0}, copies = 0;
+    int64_t parts[2] = {0}, copies[2] = {0};
     const int64_t *extents = scratch->best_fit ? price_heap_extents(scratch, local) : NULL;
-    out->peak_bytes = scratch->uncopied_peak = boundary;
+    out->peak_bytes = scratch->uncopied_peak = scratch->counted_peak = boundary;
     out->peak_step = 0;
     for (uint32_t kernel = 0; kernel < scratch->kernel_count; kernel++) {
         temporaries += scratch->deltas[kernel];
-        copies += scratch->rules & COST_FUSE_TURNED ? scratch->copy_deltas[kernel] : 0;
-        int64_t held = temporaries, idle = extents ? extents[kernel] - temporaries : 0;
+        for (int of = 0; of < 2 && scratch->rules & COST_FUSE_TURNED; of++)
+            copies[of] += scratch->copy_deltas[of][kernel];
+        int64_t held = temporaries;
         if (scratch->fold) {
             uint8_t part = part_of(scratch, local, step_at(scratch, local, kernel));
             running = part ? part : running;
@@ -407,11 +417,14 @@ static void find_peak(struct price_scratch *scratch, const struct spmd_local *lo
             parts[1] += scratch->part_deltas[1][kernel];
             held += scratch->fold->copies * (parts[0] < parts[1] ? parts[0] : parts[1]);
         }
-        int64_t alive = boundary + held + idle, plain = boundary + held - copies;
+        int64_t idle = extents ? idle_of(scratch, extents[kernel] - temporaries, held) : 0;
+        int64_t alive = boundary + held + idle, counted = boundary + held - copies[0],
+                plain = counted - copies[1];
         scratch->deltas[kernel] = alive;
         if (running == 1 || running == 2)
             continue;
         scratch->uncopied_peak = plain > scratch->uncopied_peak ? plain : scratch->uncopied_peak;
+        scratch->counted_peak = counted > scratch->counted_peak ? counted : scratch->counted_peak;
         if (alive > out->peak_bytes) {
             out->peak_bytes = alive;
             out->peak_step = scratch->line[kernel].step;
@@ -522,8 +535,9 @@ static void place_copy(struct price_scratch *scratch, uint8_t part, uint32_t arg
                        struct live_range live_range)
 {
     if (scratch->rules & COST_FUSE_TURNED) {
-        scratch->copy_deltas[live_range.from] += bytes;
-        scratch->copy_deltas[live_range.until] -= bytes;
+        int64_t *deltas = scratch->copy_deltas[scratch->uses[argument].feeds_matmul];
+        deltas[live_range.from] += bytes;
+        deltas[live_range.until] -= bytes;
     }
     scratch->copied_bytes[argument] = bytes;
     scratch->ranges[argument] = live_range;
@@ -638,8 +652,10 @@ static void turn_all(struct price_scratch *scratch, const struct spmd_local *loc
     if (scratch->by_memory)
         find_growth(scratch, local);
     if (scratch->rules & COST_FUSE_TURNED) {
-        GROW(scratch->copy_deltas, scratch->copy_delta_room, scratch->kernel_count + 2);
-        memset(scratch->copy_deltas, 0, (scratch->kernel_count + 2) * sizeof *scratch->copy_deltas);
+        for (int of = 0; of < 2; of++) {
+            GROW(scratch->copy_deltas[of], scratch->copy_delta_room[of], scratch->kernel_count + 2);
+            memset(scratch->copy_deltas[of], 0, (scratch->kernel_count + 2) * sizeof **scratch->copy_deltas);
+        }
     }
     GROW(scratch->copied_bytes, scratch->copied_room, local->argument_count);
     for (uint32_t kernel = 0; scratch->rules & COST_FUSE_TURNED && kernel < scratch->kernel_count; kernel++)
@@ -676,6 +692,7 @@ void price_memory(struct price_scratch *scratch, const struct spmd_local *local,
     if (scratch->rules & (COST_FUSE_TURNED | COST_FUSE_BATCHED))
         turn_all(scratch, local);
     count_boundary(scratch, local, out);
-    price_lend(scratch, local, out->argument_bytes + out->output_bytes);
+    if (!scratch->results_apart)
+        price_lend(scratch, local, out->argument_bytes + out->output_bytes);
     find_peak(scratch, local, out);
 }

@@ -450,22 +450,33 @@ static struct price_scratch *analyse(const struct spmd_local *local, const struc
     return s;
 }
 
-/* the order that counts so far, and how much */
+/* the order that counts so far, its peak and what of it counts */
 struct found {
-    int64_t weight;
+    int64_t peak, uncopied, counted;
     struct price *out;
 };
 
-/* The peak of one order. What counts is the largest; or, of a compiler that looks for the least, the one
- * whose peak without the copies of arguments is (of equals the one tried last). */
+enum { EQUAL_PARTS = 1000 };
+
+/* Does this order count rather than the one found? The largest peak does; or, of a compiler that looks for
+ * the least, the least one without copies of what no product reads. Where the two are equal but for copies,
+ * that says too little: the largest counts again. */
+static bool counts_more(const struct price_scratch *scratch, const struct found *found, int64_t peak)
+{
+    int64_t apart = scratch->uncopied_peak - found->uncopied, equal = found->uncopied / EQUAL_PARTS;
+    if (!scratch->least_order || (apart <= equal && -apart <= equal))
+        return peak >= found->peak;
+    return scratch->counted_peak <= found->counted;
+}
+
+/* the peak of one order; out has the one that counts */
 static int64_t try_order(struct price_scratch *scratch, const struct spmd_local *local,
                          const struct kernel *line, enum cost_order order, struct found *found)
 {
     struct price here = {0};
     price_memory(scratch, local, line, order, &here);
-    int64_t weight = scratch->least_order ? -scratch->uncopied_peak : here.peak_bytes;
-    if (found->out->peak_order == COST_ORDER_EITHER || weight >= found->weight) {
-        found->weight = weight;
+    if (found->out->peak_order == COST_ORDER_EITHER || counts_more(scratch, found, here.peak_bytes)) {
+        *found = (struct found){here.peak_bytes, scratch->uncopied_peak, scratch->counted_peak, found->out};
         found->out->peak_bytes = here.peak_bytes;
         found->out->peak_step = here.peak_step;
         found->out->peak_order = (uint8_t)order;
@@ -476,7 +487,7 @@ static int64_t try_order(struct price_scratch *scratch, const struct spmd_local 
 /* the orders that a compiler tries; leaves the scratch as of program order */
 static void price_orders(struct price_scratch *scratch, const struct spmd_local *local, struct price *out)
 {
-    struct found found = {0, out};
+    struct found found = {.out = out};
     out->depth_first_peak_bytes =
         try_order(scratch, local, price_depth_first(scratch, local), COST_ORDER_DEPTH_FIRST, &found);
     if (scratch->least_order)

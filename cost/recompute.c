@@ -121,7 +121,7 @@ void price_weigh(struct price_scratch *scratch, const struct spmd_local *local)
         const struct spmd_step *step = &local->steps[i];
         const struct op_info *info = price_info_of(scratch, step);
         for (uint32_t result = 0; result < step->result_count; result++)
-            if (fuses(info))
+            if (fuses(info) && !(info->scores && scratch->stores_softmax))
                 weigh(scratch, local, step, info, result);
             else
                 stands_alone(scratch, local, step->results + result);
@@ -183,18 +183,36 @@ static inline uint8_t reshaped(uint8_t hard)
     return hard & HARD_STACKED ? (uint8_t)((hard & ~HARD_STACKED) | HARD_MATMUL) : hard;
 }
 
+/* how a product reads its operands, by its batches on a device */
+static uint8_t read_in_batches(const struct spmd_local *local, const struct spmd_step *product,
+                               uint8_t batch_dims)
+{
+    int64_t dims[IR_MAX_RANK], batches = 1;
+    const struct spmd_value *result = &local->values[product->results];
+    if (!batch_dims)
+        return 0;
+    spmd_local_dims(local->nda, local->mesh, result->origin, &result->form, dims);
+    for (uint8_t dim = 0; dim < batch_dims; dim++)
+        batches *= dims[dim];
+    return batches <= FEW_BATCHES ? READ_BATCHED | READ_FEW : READ_BATCHED;
+}
+
 void price_note_uses(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step,
                      enum step_fate fate)
 {
     const struct spmd_step *entry = &local->steps[step];
     const struct op_info *info = price_info_of(scratch, entry);
     const struct value_use *results = &scratch->uses[entry->results];
+    uint8_t batched = info->class == OP_MATMUL && scratch->rules & COST_FUSE_BATCHES
+                          ? read_in_batches(local, entry, info->batch_dims)
+                          : 0;
     for (uint32_t operand = 0; operand < entry->operand_count; operand++) {
         struct value_use *use = &scratch->uses[local->operands[entry->operands + operand]];
         const struct value_use *result = fate == FATE_ALIAS ? &results[operand] : results;
         use->uses++;
         use->user = step;
         use->transposed |= info->class == OP_TRANSPOSE;
+        use->batched |= fate == FATE_ALIAS ? result->batched : batched;
         use->hard |= fate != FATE_ALIAS            ? price_wants_buffer(scratch, info, operand)
                      : info->class == OP_TRANSPOSE ? result->hard
                                                    : reshaped(result->hard);
@@ -380,6 +398,38 @@ static bool repeats_for_product(const struct price_scratch *scratch, const struc
     return false;
 }
 
+/* of the op that a value is the result of; NULL: of none */
+static const struct op_info *made_by(const struct price_scratch *scratch, const struct spmd_local *local,
+                                     uint32_t value)
+{
+    uint32_t by = local->values[value].step;
+    return by != SPMD_NONE && local->steps[by].kind == SPMD_OP ? step_info(scratch, &local->steps[by]) : NULL;
+}
+
+/* libtpu stores what a product with batches reads where it is computed from a result of another such product
+ * alone (activations of stacked experts). Without bf16 arithmetic (v5p, not v6e) it stores probabilities,
+ * too: where exponentials are stored in float32, and where the batches are few. */
+static bool stored_for_batches(const struct price_scratch *scratch, const struct spmd_local *local,
+                               uint32_t value)
+{
+    uint8_t batched = scratch->uses[value].batched;
+    const struct recompute *again = &scratch->again[value];
+    const struct root *roots = scratch->again_roots + again->roots, *large = NULL;
+    for (uint32_t i = 0; batched && again->count != RECOMPUTE_ITSELF && i < again->count; i++) {
+        if (roots[i].bytes < local->values[value].bytes)
+            continue;
+        if (large)
+            return false;
+        large = &roots[i];
+    }
+    const struct op_info *made = large ? made_by(scratch, local, large->value) : NULL;
+    if (!made || (made->scores && scratch->stores_softmax))
+        return made;
+    if (again->total > large->bytes)
+        return batched & READ_FEW && scratch->stores_softmax;
+    return made->batch_dims;
+}
+
 bool price_rather_fused(const struct price_scratch *scratch, const struct spmd_local *local,
                         const struct spmd_step *step, const struct op_info *info)
 {
@@ -391,6 +441,8 @@ bool price_rather_fused(const struct price_scratch *scratch, const struct spmd_l
         return false;
     if (info->repeats && scratch->rules & COST_FUSE_REPEATS &&
         repeats_for_product(scratch, local, step, info->repeats))
+        return false;
+    if (use->kernel == KERNEL_SEVERAL && stored_for_batches(scratch, local, step->results))
         return false;
     if (use->kernel == KERNEL_SEVERAL && info->normal && scratch->rules & COST_FUSE_NORMS &&
         before_gathered_gain(scratch, local, step->results))

@@ -65,7 +65,8 @@ void price_scratch_destroy(struct price_scratch *scratch)
     free(scratch->growth);
     free(scratch->copied_bytes);
     price_heap_destroy(scratch->heap);
-    free(scratch->copy_deltas);
+    free(scratch->copy_deltas[0]);
+    free(scratch->copy_deltas[1]);
     free(scratch);
 }
 
@@ -79,12 +80,17 @@ static void take_rules(struct price_scratch *scratch, const struct cost_machine 
     scratch->rules = machine->backend->fusion;
     scratch->combine_bytes = machine->backend->combine_bytes;
     scratch->best_fit = machine->backend->best_fit;
+    scratch->idle_least = machine->backend->idle_least;
+    scratch->idle_most = machine->backend->idle_most;
+    scratch->results_apart = machine->backend->results_apart;
     scratch->reduces_in_place = machine->backend->reduces_in_place;
     scratch->scatter_most = machine->backend->scatters_in_host ? device->devices_per_host : INT64_MAX;
     scratch->least_order = machine->backend->least_order;
     scratch->effort_scale =
         h100_flops_per_byte * device->memory_bytes_per_s / device->rate_flops[COST_RATE_F32];
-    scratch->wide_bf16 = device->no_bf16_arithmetic && scratch->rules & COST_FUSE_BYTES;
+    bool takes_in = scratch->rules & COST_FUSE_PRODUCTS;
+    scratch->wide_bf16 = device->no_bf16_arithmetic && scratch->rules & COST_FUSE_BYTES && !takes_in;
+    scratch->stores_softmax = device->no_bf16_arithmetic && scratch->rules & COST_FUSE_SCORES && takes_in;
 }
 
 void price_prepare(struct price_scratch *scratch, const struct spmd_local *local,

@@ -317,6 +317,9 @@ static void gradients_run_in_gaps(void **state)
 
 enum { WIDE = 9 * MIB, NARROW = 1024 }; /* elements */
 
+/* libtpu's, whose heap leaves what idles there as it comes; made in main */
+static struct cost_backend exact_heap;
+
 /* Something four times as large as the moment, of which a product is made that is reduced, with others or
  * alone, and that the moment's update reads transposed, beside a quarter of the parameter. */
 static void turned_toy(struct toy *toy, bool product, bool together)
@@ -330,7 +333,7 @@ static void turned_toy(struct toy *toy, bool product, bool together)
     uint32_t turned = TOY_OP(toy, "transpose", WIDE, sum), slice = TOY_OP(toy, "slice", WIDE, 2);
     uint32_t moment = TOY_OP(toy, "add", WIDE, turned, 1, slice);
     TOY_END(toy, moment);
-    toy->machine.backend = cost_backend(COST_XLA_TPU);
+    toy->machine.backend = &exact_heap;
 }
 
 /* For libtpu a product's gradient that is reduced in one array with others comes turned, and moment and the
@@ -376,7 +379,7 @@ static void what_lies_idle_counts(void **state)
 {
     for (int64_t third = 2; third <= 3; third++)
         for (int fits = 0; fits < 2; fits++) {
-            struct cost_backend backend = *cost_backend(COST_XLA_TPU);
+            struct cost_backend backend = exact_heap;
             backend.best_fit = fits;
             struct toy toy;
             toy_begin(&toy, 1, (int64_t[]){NARROW}, NULL);
@@ -386,6 +389,38 @@ static void what_lies_idle_counts(void **state)
             int64_t alive = third + 1, extent = third == 2 ? 3 : 6;
             assert_int_equal(tpu_temporaries(&toy, &backend), 4 * MIB * (fits ? extent : alive));
         }
+}
+
+/* What idles is no less and no more than usual. */
+static void what_idles_is_usual(void **state)
+{
+    for (int large = 0; large < 2; large++) {
+        struct cost_backend backend = *cost_backend(COST_XLA_TPU);
+        struct toy toy;
+        toy_begin(&toy, 1, (int64_t[]){NARROW}, NULL);
+        uint32_t a = TOY_OP(&toy, "sort", 2 * MIB, 0), b = TOY_OP(&toy, "sort", MIB, a),
+                 c = TOY_OP(&toy, "sort", (2 + large) * MIB, b), last = TOY_OP(&toy, "sort", NARROW, b, c);
+        TOY_END(&toy, last);
+        int64_t alive = 4 * (int64_t)(3 + large) * MIB,
+                parts = large ? backend.idle_most : backend.idle_least;
+        assert_in_range(parts, 1, 999);
+        assert_int_equal(tpu_temporaries(&toy, &backend), alive + alive / 1000 * parts);
+    }
+}
+
+/* A result's memory is not lent: what is alive before it is written counts. */
+static void results_lend_nothing(void **state)
+{
+    for (int apart = 0; apart < 2; apart++) {
+        struct cost_backend backend = exact_heap;
+        backend.results_apart = apart;
+        struct toy toy;
+        toy_begin(&toy, 1, (int64_t[]){NARROW}, NULL);
+        uint32_t a = TOY_OP(&toy, "sort", MIB, 0), b = TOY_OP(&toy, "sort", NARROW, a),
+                 last = TOY_OP(&toy, "sort", 2 * MIB, b);
+        TOY_END(&toy, last);
+        assert_int_equal(tpu_temporaries(&toy, &backend), apart ? 4 * (MIB + NARROW) : 4 * NARROW);
+    }
 }
 
 /* An all_reduce of its own is written over its operand. A reduce_scatter wider than a host is one, too: its
@@ -405,8 +440,7 @@ static void sums_take_their_operands_memory(void **state)
             uint32_t beside = TOY_OP(&toy, "sort", 8 * MIB, sum);
             uint32_t last = TOY_OP(&toy, "sort", NARROW, sum, beside);
             TOY_END(&toy, last);
-            assert_int_equal(tpu_temporaries(&toy, cost_backend(COST_XLA_TPU)),
-                             4 * MIB * (kind && host == 8 ? 9 : 16));
+            assert_int_equal(tpu_temporaries(&toy, &exact_heap), 4 * MIB * (kind && host == 8 ? 9 : 16));
         }
         struct toy toy;
         toy_begin(&toy, 1, (int64_t[]){NARROW}, NULL);
@@ -415,7 +449,7 @@ static void sums_take_their_operands_memory(void **state)
         toy.local.steps[1].axis_count = 1;
         uint32_t last = TOY_OP(&toy, "sort", NARROW, sum);
         TOY_END(&toy, last);
-        struct cost_backend backend = *cost_backend(COST_XLA_TPU);
+        struct cost_backend backend = exact_heap;
         backend.reduces_in_place = host == 4;
         assert_int_equal(tpu_temporaries(&toy, &backend), 4 * MIB * (host == 4 ? 8 : 16));
     }
@@ -431,8 +465,7 @@ static void replaced_tables_are_copied(void **state)
         uint32_t table = toy_step(&toy, gathered ? SPMD_ALL_GATHER : SPMD_ALL_TO_ALL, 0, &part, 1, 1, WIDE);
         toy.local.steps[2].axis_count = 1;
         TOY_END(&toy, table);
-        assert_int_equal(tpu_temporaries(&toy, cost_backend(COST_XLA_TPU)),
-                         4 * NARROW + (gathered ? 4 * WIDE : 4 * NARROW));
+        assert_int_equal(tpu_temporaries(&toy, &exact_heap), 4 * NARROW + (gathered ? 4 * WIDE : 4 * NARROW));
     }
 }
 
@@ -567,6 +600,84 @@ static void scores_are_stored_as_exponentials(void **state)
         assert_int_equal(measure_on("h100", text, COST_FUSE_BYTES | COST_FUSE_SCORES).temporary,
                          turns ? 0 : 4 * MIB);
         free(text);
+    }
+}
+
+/* temporary bytes of: %p = product with batches, `middle` computes %v and %e of it, two products read %v, one
+ * %p; %e is a result */
+static int64_t temporaries_of_batches(const char *device, int batches, const char *middle, uint32_t rules)
+{
+    static const char form[] =
+        "func.func @main(%%a: tensor<%dx1024x256xbf16>, %%b: tensor<%dx256x1024xbf16>) -> "
+        "(tensor<%dx1024x256xbf16>, tensor<%dx1024x256xbf16>, tensor<%dx1024x256xbf16>, "
+        "tensor<%dx1024x1024xf32>) {\n"
+        "    %%p = stablehlo.dot_general %%a, %%b, batching_dims = [0] x [0], contracting_dims = [2] x [1] : "
+        "(tensor<%dx1024x256xbf16>, tensor<%dx256x1024xbf16>) -> tensor<%dx1024x1024xbf16>\n";
+    static const char read[] =
+        "    %%%d = stablehlo.dot_general %%%s, %%a, batching_dims = [0] x [0], contracting_dims = [2] x [1] "
+        ": "
+        "(tensor<%dx1024x1024xbf16>, tensor<%dx1024x256xbf16>) -> tensor<%dx1024x256xbf16>\n";
+    int n = batches;
+    char *head = mem_printf(form, n, n, n, n, n, n, n, n, n), *first = mem_printf(read, 0, "v", n, n, n),
+         *second = mem_printf(read, 1, "v", n, n, n), *third = mem_printf(read, 2, "p", n, n, n);
+    char *text =
+        mem_printf("%s%s%s%s%s    return %%0, %%1, %%2, %%e : tensor<%dx1024x256xbf16>, "
+                   "tensor<%dx1024x256xbf16>, tensor<%dx1024x256xbf16>, tensor<%dx1024x1024xf32>\n}\n",
+                   head, middle, first, second, third, n, n, n, n);
+    int64_t bytes = measure_on(device, text, rules).temporary;
+    free(head);
+    free(first);
+    free(second);
+    free(third);
+    free(text);
+    return bytes;
+}
+
+/* Activations of one product with batches that two others read are stored. Where there is no bf16 arithmetic
+ * (v5p), likewise a softmax' probabilities of few batches, or of stored exponentials. */
+static void products_with_batches_read_memory(void **state)
+{
+    enum { RULES = COST_FUSE_BYTES | COST_FUSE_PRODUCTS, WITH = RULES | COST_FUSE_BATCHES };
+    for (int batches = 4; batches <= 8; batches += 4) {
+        char *gelu = mem_printf("    %%v = stablehlo.tanh %%p : tensor<%dx1024x1024xbf16>\n"
+                                "    %%e = stablehlo.constant dense<0.0> : tensor<%dx1024x1024xf32>\n",
+                                batches, batches);
+        int64_t bytes = INT64_C(2) * MIB * batches;
+        assert_int_equal(temporaries_of_batches("tpu-v6e", batches, gelu, RULES), bytes);
+        assert_int_equal(temporaries_of_batches("tpu-v6e", batches, gelu, WITH), 2 * bytes);
+        free(gelu);
+        char *softmax = mem_printf(
+            "    %%z = stablehlo.constant dense<0.0> : tensor<bf16>\n"
+            "    %%r = stablehlo.reduce(%%p init: %%z) applies stablehlo.add across dimensions = [2] : "
+            "(tensor<%dx1024x1024xbf16>, tensor<bf16>) -> tensor<%dx1024xbf16>\n"
+            "    %%s = stablehlo.broadcast_in_dim %%r, dims = [0, 1] : (tensor<%dx1024xbf16>) -> "
+            "tensor<%dx1024x1024xbf16>\n"
+            "    %%e = stablehlo.constant dense<0.0> : tensor<%dx1024x1024xf32>\n"
+            "    %%v = stablehlo.divide %%p, %%s : tensor<%dx1024x1024xbf16>\n",
+            batches, batches, batches, batches, batches, batches);
+        for (int old = 0; old < 2; old++) {
+            uint32_t rules = WITH | COST_FUSE_SCORES;
+            int64_t rows = INT64_C(2) * 1024 * batches;
+            assert_int_equal(temporaries_of_batches(old ? "tpu-v5p" : "tpu-v6e", batches, softmax, rules),
+                             bytes + rows + (old && batches < 8 ? bytes : 0));
+        }
+        free(softmax);
+        char *scores = mem_printf(
+            "    %%f = stablehlo.convert %%p : (tensor<%dx1024x1024xbf16>) -> tensor<%dx1024x1024xf32>\n"
+            "    %%m = stablehlo.compare GT, %%f, %%f : (tensor<%dx1024x1024xf32>, tensor<%dx1024x1024xf32>) "
+            "-> "
+            "tensor<%dx1024x1024xi1>\n"
+            "    %%c = stablehlo.select %%m, %%f, %%f : tensor<%dx1024x1024xi1>, tensor<%dx1024x1024xf32>\n"
+            "    %%d = stablehlo.subtract %%c, %%c : tensor<%dx1024x1024xf32>\n"
+            "    %%e = stablehlo.exponential %%d : tensor<%dx1024x1024xf32>\n"
+            "    %%v = stablehlo.convert %%e : (tensor<%dx1024x1024xf32>) -> tensor<%dx1024x1024xbf16>\n",
+            batches, batches, batches, batches, batches, batches, batches, batches, batches, batches,
+            batches);
+        for (int old = 0; old < 2; old++)
+            assert_int_equal(
+                temporaries_of_batches(old ? "tpu-v5p" : "tpu-v6e", batches, scores, WITH | COST_FUSE_SCORES),
+                (1 + old) * bytes);
+        free(scores);
     }
 }
 
@@ -941,6 +1052,10 @@ static void combined_scatters_hold_their_operands(void **state)
 
 int main(void)
 {
+    exact_heap = *cost_backend(COST_XLA_TPU);
+    exact_heap.fusion &= ~(uint32_t)COST_FUSE_BATCHES; /* toys have no dimensions */
+    exact_heap.idle_least = 0;
+    exact_heap.idle_most = UINT16_MAX;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stored_where_that_moves_fewer_bytes),
         cmocka_unit_test(effort_counts),
@@ -959,6 +1074,8 @@ int main(void)
         cmocka_unit_test(bf16_is_kept_wide_without_its_arithmetic),
         cmocka_unit_test(turned_arguments_are_copied),
         cmocka_unit_test(what_lies_idle_counts),
+        cmocka_unit_test(what_idles_is_usual),
+        cmocka_unit_test(results_lend_nothing),
         cmocka_unit_test(sums_take_their_operands_memory),
         cmocka_unit_test(replaced_tables_are_copied),
         cmocka_unit_test(repeated_rows_are_stored),
@@ -968,6 +1085,7 @@ int main(void)
         cmocka_unit_test(gathers_beside_products_have_a_copy),
         cmocka_unit_test(scatters_of_elements_compare),
         cmocka_unit_test(scores_are_stored_as_exponentials),
+        cmocka_unit_test(products_with_batches_read_memory),
         cmocka_unit_test(arithmetic_takes_time),
         cmocka_unit_test(elements_far_apart_take_transactions),
         cmocka_unit_test(later_orders_are_turned_into_earlier_ones),
