@@ -406,11 +406,13 @@ static void find_spatial(struct finder *finder, const struct ir_conv *conv, uint
     const struct ir_window *window = &conv->window;
     int64_t n = dim_size(finder, 0, input) * window->base_dilation.at[i];
     struct related range;
-    if (!dim_atoms(finder, 0, input, &range) || !is_loose(finder, 0, range.first)) {
+    if (!dim_atoms(finder, 0, input, &range)) { /* one element */
         keep_dim(finder, 1, kernel);
         keep_dim(finder, 2, output);
-        return; /* one element, or a window that is one element wide and ties its dims by itself */
+        return;
     }
+    if (!is_loose(finder, 0, range.first))
+        return; /* a window that is one element wide ties its dims by itself */
     bool by_result = n == dim_size(finder, 2, output) * window->stride.at[i];
     bool by_kernel = !by_result && window->stride.at[i] == 1 &&
                      n == dim_size(finder, 1, kernel) * window->window_dilation.at[i];

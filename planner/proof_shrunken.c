@@ -64,20 +64,95 @@ static void describe(const struct attempt *attempt, struct planner_proof_shrunke
     }
 }
 
-/* the largest dimension that stayed whole although it could not be interpreted so */
-static void describe_whole(const struct attempt *attempt, char *reason, size_t size)
+/* ---- what stands in the way ---- */
+struct op_name {
+    char text[160];
+};
+
+/* "stablehlo.reshape at line 12 (model.py:34)" */
+static struct op_name name_op(const struct ir_program *program, uint32_t op)
 {
-    const struct nda_shrink_class *largest = NULL;
-    for (uint32_t i = 0; i < attempt->shrink.class_count; i++) {
-        const struct nda_shrink_class *class = &attempt->shrink.classes[i];
-        if (attempt->sizes[i] == class->size && (!largest || class->size > largest->size))
-            largest = class;
+    struct op_name out;
+    const struct ir_op *ir_op = &program->ops[op];
+    int length =
+        snprintf(out.text, sizeof out.text, "%.60s at line %u", ir_op_name(program, op), ir_op->line);
+    const char *place = ir_op->location == IR_NONE ? NULL : ir_string(program, ir_op->location);
+    const char *file = place ? strrchr(place, '/') : NULL;
+    if (place)
+        snprintf(out.text + length, sizeof out.text - (size_t)length, " (%.60s)", file ? file + 1 : place);
+    return out;
+}
+
+/* the op that takes most at the sizes that were tried; those of the smaller program and of the larger have
+ * one number */
+static uint32_t costliest(const struct ir_program *program, uint64_t *operations)
+{
+    uint32_t most = 0;
+    *operations = 0;
+    for (uint32_t op = 0; op < program->op_count; op++) {
+        uint64_t count = program->ops[op].region_count ? 0 : verify_op_operations(program, op);
+        if (count > *operations) {
+            *operations = count;
+            most = op;
+        }
     }
-    if (largest)
-        snprintf(reason, size, "too_large: the dimension of %lld elements (%.60s) cannot be made smaller",
-                 (long long)largest->size, class_name(attempt->shrink.nda, largest->atom));
+    return most;
+}
+
+/* the largest class of the op's operands and results that stayed as it was; NDA_NONE: all became smaller */
+static uint32_t largest_whole(const struct attempt *attempt, uint32_t op)
+{
+    const struct nda *n = attempt->shrink.nda;
+    uint32_t best = NDA_NONE, values = n->program->ops[op].operand_count;
+    for (uint32_t i = 0; i < values + n->program->ops[op].result_count; i++) {
+        uint32_t value =
+            i < values ? ir_operand(n->program, op, i) : ir_result(n->program, op, i - values);
+        for (uint32_t at = n->value_atoms[value]; at < n->value_atoms[value + 1]; at++) {
+            uint32_t class = attempt->shrink.class_of[at];
+            const struct nda_shrink_class *classes = attempt->shrink.classes;
+            if (attempt->sizes[class] == classes[class].size &&
+                (best == NDA_NONE || classes[class].size > classes[best].size))
+                best = class;
+        }
+    }
+    return best;
+}
+
+static void describe_class(const struct attempt *attempt, uint32_t class, char *reason, size_t size)
+{
+    const struct nda_shrink *shrink = &attempt->shrink;
+    const struct nda_shrink_class *found = &shrink->classes[class];
+    uint32_t keeper = shrink->kept_by[found->group];
+    const char *name = class_name(shrink->nda, found->atom);
+    int length = snprintf(reason, size, "; its dimension of %lld elements (%.60s) cannot be made smaller",
+                          (long long)found->size, name);
+    for (uint32_t i = 0; keeper == NDA_NONE && i < shrink->product_count; i++)
+        for (uint32_t k = 0; k < shrink->products[i].left + shrink->products[i].right; k++)
+            if (shrink->members[shrink->products[i].first + k] == found->group)
+                keeper = shrink->products[i].op;
+    if (keeper != NDA_NONE)
+        snprintf(reason + length, size - (size_t)length, ": %s keeps it",
+                 name_op(shrink->nda->program, keeper).text);
     else
-        snprintf(reason, size, "too_large: also with its dimensions at their smallest");
+        snprintf(reason + length, size - (size_t)length, ": what it is added to, cut from or split over has no"
+                                                         " divisor in common with it");
+}
+
+/* The op that takes most when the dimensions are at their smallest, and what keeps its largest dimension.
+ * *smallest: by class, the sizes that were tried last. */
+static void describe_whole(struct attempt *attempt, char *reason, size_t size)
+{
+    uint64_t operations = 0;
+    struct error e = {0};
+    if (planner_shrunken_create(&attempt->shrink, attempt->sizes, false, attempt->context, attempt->local,
+                                &attempt->smaller, &e) != ERROR_OK)
+        return;
+    uint32_t op = costliest(&attempt->smaller.program, &operations), class = largest_whole(attempt, op);
+    int length = snprintf(reason, size, "too_large: also at its smallest sizes %s takes %.1e operations",
+                          name_op(attempt->shrink.nda->program, op).text, (double)operations);
+    if (class != NDA_NONE)
+        describe_class(attempt, class, reason + length, size - (size_t)length);
+    planner_shrunken_release(&attempt->smaller);
 }
 
 /* ---- is it the same lowering? ---- */
