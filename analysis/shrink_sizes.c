@@ -95,8 +95,9 @@ static bool multiply_one(struct chooser *chooser, uint32_t first, uint32_t count
     for (uint32_t attempt = 0; attempt < count && count <= 64; attempt++) {
         uint32_t best = NDA_NONE;
         for (uint32_t i = 0; i < count; i++)
-            if (!tried[i] && (best == NDA_NONE || largest(chooser, chooser->shrink->members[first + i]) >
-                                                      largest(chooser, chooser->shrink->members[first + best])))
+            if (!tried[i] &&
+                (best == NDA_NONE || largest(chooser, chooser->shrink->members[first + i]) >
+                                         largest(chooser, chooser->shrink->members[first + best])))
                 best = i;
         tried[best] = true;
         if (multiply(chooser, chooser->shrink->members[first + best], prime))

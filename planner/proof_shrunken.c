@@ -105,8 +105,7 @@ static uint32_t largest_whole(const struct attempt *attempt, uint32_t op)
     const struct nda *n = attempt->shrink.nda;
     uint32_t best = NDA_NONE, values = n->program->ops[op].operand_count;
     for (uint32_t i = 0; i < values + n->program->ops[op].result_count; i++) {
-        uint32_t value =
-            i < values ? ir_operand(n->program, op, i) : ir_result(n->program, op, i - values);
+        uint32_t value = i < values ? ir_operand(n->program, op, i) : ir_result(n->program, op, i - values);
         for (uint32_t at = n->value_atoms[value]; at < n->value_atoms[value + 1]; at++) {
             uint32_t class = attempt->shrink.class_of[at];
             const struct nda_shrink_class *classes = attempt->shrink.classes;
@@ -134,8 +133,9 @@ static void describe_class(const struct attempt *attempt, uint32_t class, char *
         snprintf(reason + length, size - (size_t)length, ": %s keeps it",
                  name_op(shrink->nda->program, keeper).text);
     else
-        snprintf(reason + length, size - (size_t)length, ": what it is added to, cut from or split over has no"
-                                                         " divisor in common with it");
+        snprintf(reason + length, size - (size_t)length,
+                 ": what it is added to, cut from or split over has no"
+                 " divisor in common with it");
 }
 
 /* The op that takes most when the dimensions are at their smallest, and what keeps its largest dimension.
