@@ -9,9 +9,11 @@
 #include <string.h>
 
 /* What the smaller module may take: scalar operations of the original once, and of one form on all devices.
- * Each is run a handful of times; measured 2 to 5 * 10^8 a second. */
-static const uint64_t MAX_OPERATIONS = 500000000u;
-static const uint64_t MAX_DEVICE_OPERATIONS = 2000000000u;
+ * Each is run a handful of times; measured 2 to 5 * 10^8 a second. The second is for what does not come under
+ * the first at its smallest. */
+static const struct budget {
+    uint64_t operations, device_operations;
+} BUDGETS[] = {{500000000u, 2000000000u}, {2000000000u, 8000000000u}};
 /* elements that a dimension keeps on a device: tried from the first down */
 enum { LARGEST_CAP = 64, SMALLEST_CAP = 2 };
 
@@ -179,35 +181,42 @@ static enum error_code same_lowering(const struct attempt *attempt, struct plann
 }
 
 /* ---- sizes that fit ---- */
-static bool small_enough(const struct attempt *attempt, uint64_t *operations)
+static bool small_enough(const struct attempt *attempt, const struct budget *budget, uint64_t *operations)
 {
     struct ir_program module = {0};
     uint32_t unknown = 0;
     uint64_t devices = (uint64_t)mesh_devices(plan_context_mesh(attempt->context));
     *operations = verify_operations(&attempt->smaller.program, &unknown);
-    if (*operations > MAX_OPERATIONS ||
+    if (*operations > budget->operations ||
         spmd_emit(attempt->smaller.context, attempt->plan, &attempt->smaller.local, EMIT_LOCAL, &module,
                   NULL) != ERROR_OK)
         return false;
     uint64_t local = verify_operations(&module, &unknown);
     ir_program_release(&module);
-    return local <= MAX_DEVICE_OPERATIONS / devices;
+    return local <= budget->device_operations / devices;
 }
 
 /* true: attempt->smaller is one that fits. *e: why the last could not be made, else empty */
+static bool try_sizes(struct attempt *attempt, int64_t cap, const struct budget *budget, bool widen,
+                      uint64_t *operations, struct error *e)
+{
+    *e = (struct error){0};
+    nda_shrink_sizes(&attempt->shrink, cap, attempt->sizes);
+    if (planner_shrunken_create(&attempt->shrink, attempt->sizes, widen, attempt->context, attempt->local,
+                                &attempt->smaller, e) != ERROR_OK)
+        return false;
+    if (small_enough(attempt, budget, operations))
+        return true;
+    planner_shrunken_release(&attempt->smaller);
+    return false;
+}
+
 static bool find_sizes(struct attempt *attempt, bool widen, uint64_t *operations, struct error *e)
 {
-    for (int64_t cap = LARGEST_CAP; cap >= SMALLEST_CAP; cap /= 2) {
-        *e = (struct error){0};
-        nda_shrink_sizes(&attempt->shrink, cap, attempt->sizes);
-        if (planner_shrunken_create(&attempt->shrink, attempt->sizes, widen, attempt->context, attempt->local,
-                                    &attempt->smaller, e) != ERROR_OK)
-            continue;
-        if (small_enough(attempt, operations))
+    for (int64_t cap = LARGEST_CAP; cap >= SMALLEST_CAP; cap /= 2)
+        if (try_sizes(attempt, cap, &BUDGETS[0], widen, operations, e))
             return true;
-        planner_shrunken_release(&attempt->smaller);
-    }
-    return false;
+    return try_sizes(attempt, SMALLEST_CAP, &BUDGETS[1], widen, operations, e);
 }
 
 static enum error_code prove_smaller(struct attempt *attempt, uint64_t seed,

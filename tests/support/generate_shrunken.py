@@ -73,16 +73,18 @@ def step(model):
     def loss(params, inputs, targets):
         return jnp.mean(jnp.square(model(params, inputs).astype(F32).reshape(targets.shape) - targets))
 
-    def train(params, inputs, targets):
+    def train(params, moments, inputs, targets):
         value, gradients = jax.value_and_grad(loss)(params, inputs, targets)
-        return value, jax.tree.map(lambda p, g: p - p.dtype.type(1e-3) * g, params, gradients)
+        moments = jax.tree.map(lambda m, g: F32(0.9) * m + g.astype(F32), moments, gradients)
+        return value, jax.tree.map(lambda p, m: p - (F32(1e-3) * m).astype(p.dtype), params, moments), moments
     return train
 
 
 def write(name, model, params, inputs, targets, folder):
-    text = jax.jit(step(model), donate_argnums=0, keep_unused=True).lower(params, inputs, targets).as_text()
+    moments = jax.tree.map(lambda p: shape(*p.shape, dtype=F32), params)
+    lowered = jax.jit(step(model), donate_argnums=(0, 1), keep_unused=True).lower(params, moments, inputs, targets)
     with gzip.GzipFile(folder / f'{name}.mlir.gz', 'wb', mtime=0) as file:
-        file.write(text.encode())
+        file.write(lowered.as_text().encode())
 
 
 def main():
