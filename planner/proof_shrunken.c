@@ -158,8 +158,9 @@ static void describe_whole(struct attempt *attempt, char *reason, size_t size)
 }
 
 /* ---- is it the same lowering? ---- */
+/* *other: the line of the first op that is another; IR_NONE where only operands are */
 static enum error_code same_lowering(const struct attempt *attempt, struct planner_proof_shrunken *out,
-                                     struct error *e)
+                                     uint32_t *other, struct error *e)
 {
     struct ir_program large = {0}, small = {0};
     TRY(spmd_emit(attempt->context, attempt->plan, attempt->local, EMIT_MANUAL, &large, e));
@@ -169,8 +170,11 @@ static enum error_code same_lowering(const struct attempt *attempt, struct plann
         out->ops = small.op_count;
         out->same = large.op_count == small.op_count && large.operand_count == small.operand_count &&
                     memcmp(large.operands, small.operands, sizeof *large.operands * large.operand_count) == 0;
-        for (uint32_t op = 0; out->same && op < large.op_count; op++)
-            out->same = large.ops[op].code == small.ops[op].code;
+        for (uint32_t op = 0; op < large.op_count && op < small.op_count && *other == IR_NONE; op++)
+            if (large.ops[op].code != small.ops[op].code) {
+                *other = large.ops[op].line;
+                out->same = false;
+            }
         for (uint32_t op = 0; op < small.op_count; op++)
             out->collectives += ir_opcode_family(small.ops[op].code) == IR_FAMILY_COLLECTIVE &&
                                 small.ops[op].code != IR_PARTITION_ID && small.ops[op].code != IR_REPLICA_ID;
@@ -237,9 +241,13 @@ static enum error_code prove_smaller(struct attempt *attempt, uint64_t seed,
         return ERROR_OK;
     }
     describe(attempt, &shrunken);
-    TRY(same_lowering(attempt, &shrunken, e));
+    uint32_t line = IR_NONE;
+    TRY(same_lowering(attempt, &shrunken, &line, e));
     if (!shrunken.same) {
-        snprintf(out->reason, sizeof out->reason, "too_large: at smaller sizes the lowering has other ops");
+        int length = snprintf(out->reason, sizeof out->reason,
+                              "too_large: at smaller sizes the lowering has other ops");
+        if (line != IR_NONE)
+            snprintf(out->reason + length, sizeof out->reason - (size_t)length, " from line %u on", line);
         return ERROR_OK;
     }
     TRY(planner_proof_run(&attempt->smaller.program, attempt->smaller.context, attempt->plan,

@@ -25,9 +25,10 @@ def conv(x, kernel, stride=1, groups=1):
 
 
 def attend(x, weights):
+    x = x * lax.rsqrt(jnp.mean(jnp.square(x.astype(F32)), 2, keepdims=True) + 1e-6).astype(x.dtype)
     query, key, value = (x @ weight for weight in weights)
-    scores = jax.nn.softmax(jnp.einsum('bqd,bkd->bqk', query, key).astype(F32)).astype(x.dtype)
-    return jnp.einsum('bqk,bkd->bqd', scores, value)
+    scores = jnp.einsum('bqd,bkd->bqk', query, key).astype(F32) / x.shape[2]**0.5
+    return jnp.einsum('bqk,bkd->bqd', jax.nn.softmax(scores).astype(x.dtype), value)
 
 
 def vision(params, images):
