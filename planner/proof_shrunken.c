@@ -279,8 +279,11 @@ enum error_code planner_proof_any_size(const struct ir_program *prepared, const 
 
 void planner_proof_sizes_text(const struct planner_proof *proof, struct text *out)
 {
+    enum { SHOWN = 8 };
     const struct planner_proof_shrunken *shrunken = &proof->shrunken;
-    for (uint32_t i = 0; i < shrunken->factor_count; i++)
+    for (uint32_t i = 0; i < shrunken->factor_count && i < SHOWN; i++)
         text_printf(out, "%s%s %lld -> %lld", i ? ", " : "at smaller sizes: ", shrunken->factors[i].name,
                     (long long)shrunken->factors[i].from, (long long)shrunken->factors[i].to);
+    if (shrunken->factor_count > SHOWN)
+        text_printf(out, " and %u more in proof.json", shrunken->factor_count - SHOWN);
 }
