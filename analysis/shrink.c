@@ -1,7 +1,7 @@
-/* Which dimensions shrink together; see shrink.h. Two union-finds over atoms: one joins what is one dimension
- * (classes), the other what needs one divisor (groups); products of divisors that a reshape demands are listed
- * beside them. Each family of ops says what its attributes demand; what none of them speaks of and no factor
- * ties stays whole, and the op that keeps it so is remembered. */
+/* Which dimensions shrink together; see shrink.h. Two union-finds over atoms: one joins what is one
+ * dimension (classes), the other what needs one divisor (groups); products of divisors that a reshape demands
+ * are listed beside them. Each family of ops says what its attributes demand; what none of them speaks of and
+ * no factor ties stays whole, and the op that keeps it so is remembered. */
 #include "analysis/shrink.h"
 
 #include "analysis/stages.h"
@@ -205,7 +205,7 @@ static uint32_t skip_ones(const struct finder *finder, uint32_t k, uint32_t dim)
     return dim;
 }
 
-/* adds what no factor ties of the dims [from, to) of slot k to the product that is open; how much there was */
+/* adds what no factor ties of the dims [from, to) of slot k to the product that is open; how many */
 static uint32_t product_side(struct finder *finder, uint32_t k, uint32_t from, uint32_t to)
 {
     uint32_t value = finder->n->slots[finder->space->slots + k].value, count = 0;
@@ -217,8 +217,8 @@ static uint32_t product_side(struct finder *finder, uint32_t k, uint32_t from, u
     return count;
 }
 
-/* Dims of the operand and of the result that hold the same elements: what factors tie cancels, and the rest of
- * either side has one product. */
+/* Dims of the operand and of the result that hold the same elements: what factors tie cancels, and the rest
+ * of either side has one product. */
 static void find_product(struct finder *finder, const uint32_t from[2], const uint32_t to[2])
 {
     struct nda_shrink_product product = {.op = finder->space->op, .first = (uint32_t)finder->members.count};

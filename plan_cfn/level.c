@@ -4,8 +4,8 @@
  * Spaces are alike when they and what surrounds them for some steps of dataflow are (colour refinement):
  * first by op, sizes and kinds of factors, then by the classes of the spaces that make their operands and
  * use their results. Each space of a class takes what most of the class have. The fewer steps, the more is
- * alike; the first plan that costs no more than 1 % over the given one is kept, and without one the given
- * plan stays. */
+ * alike; the first plan that costs no more than 1 % over the given one is kept, and levelled again; without
+ * one the given plan stays. */
 #include "plan_cfn/internal.h"
 
 #include "base/hash.h"
@@ -14,7 +14,7 @@
 #include <string.h>
 
 static const uint32_t STEPS[] = {1, 2, 4, 8}; /* of dataflow */
-enum { LEVELS = sizeof STEPS / sizeof *STEPS };
+enum { LEVELS = sizeof STEPS / sizeof *STEPS, MOST_PASSES = 8 };
 static const double MOST_COST = 1.01;
 
 struct leveller {
@@ -154,7 +154,7 @@ static void release(struct leveller *leveller)
     free(leveller->used);
 }
 
-/* leveller->levelled: with what is alike for STEPS[i] steps split alike; i ascends. false: that is the plan */
+/* leveller->levelled: with what is alike for STEPS[i] steps split alike; i ascends. false: it is the plan */
 static bool level_at(struct leveller *leveller, const struct plan *plan, uint32_t i)
 {
     for (; leveller->steps < STEPS[i]; leveller->steps++)
@@ -163,27 +163,43 @@ static bool level_at(struct leveller *leveller, const struct plan *plan, uint32_
     return hash128_compare(leveller->levelled.hash, plan->hash) != 0;
 }
 
-enum error_code plan_cfn_level(const struct plan_context *context, struct evaluator_session *session,
-                               struct plan *plan, struct price *price, struct cost *cost, struct error *e)
+/* one pass over the levels: *kept where the levelled plan took the given one's place */
+static enum error_code level_once(struct leveller *leveller, struct evaluator_session *session,
+                                  struct cost most, struct plan *plan, struct price *price, struct cost *cost,
+                                  bool *kept, struct error *e)
 {
-    struct leveller leveller = create(context);
     enum error_code code = ERROR_OK;
-    bool kept = false;
-    for (uint32_t i = 0; i < LEVELS && !kept && !code; i++) {
+    *kept = false;
+    for (uint32_t i = 0; i < LEVELS && !*kept && !code; i++) {
         struct price other;
         struct cost other_cost;
-        if (!level_at(&leveller, plan, i))
+        if (!level_at(leveller, plan, i))
             break;
-        code = evaluator_price(session, &leveller.levelled, &other, &other_cost, e);
-        kept = !code && other_cost.over_steps <= cost->over_steps &&
-               (double)other_cost.c <= MOST_COST * (double)cost->c;
-        if (kept) {
-            plan_copy(plan, &leveller.levelled);
+        code = evaluator_price(session, &leveller->levelled, &other, &other_cost, e);
+        *kept = !code && (other_cost.over_steps < most.over_steps || /* nearer to what fits */
+                          (other_cost.over_steps == most.over_steps &&
+                           (double)other_cost.c <= MOST_COST * (double)most.c));
+        if (*kept) {
+            plan_copy(plan, &leveller->levelled);
             *price = other;
             *cost = other_cost;
         }
     }
-    release(&leveller);
+    return code;
+}
+
+/* what a class takes changes what is most of others: again, until nothing does */
+enum error_code plan_cfn_level(const struct plan_context *context, struct evaluator_session *session,
+                               struct plan *plan, struct price *price, struct cost *cost, struct error *e)
+{
+    const struct cost given = *cost;
+    enum error_code code = ERROR_OK;
+    bool kept = true;
+    for (uint32_t pass = 0; pass < MOST_PASSES && kept && !code; pass++) {
+        struct leveller leveller = create(context);
+        code = level_once(&leveller, session, given, plan, price, cost, &kept, e);
+        release(&leveller);
+    }
     return code;
 }
 

@@ -345,7 +345,7 @@ static void attributes_follow_sizes(void **state)
     close_plan(&proved);
 }
 
-/* what every device computes for itself counts for each: a module that is small enough whose devices are not */
+/* what every device computes for itself counts for each: a module that is small enough, its devices not */
 static void devices_are_too_many(void **state)
 {
     struct proved proved;
