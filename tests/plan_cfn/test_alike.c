@@ -1,7 +1,7 @@
 /* timeout: 240 */
 /* Plans of the network split equal layers equally, weights and activations, unless that costs more; and what
- * it would cost is known. Judged by types alone: of the contractions of one op, with operands and result of one
- * type, of a model of six layers, the inner four lie alike. */
+ * it would cost is known. Judged by types alone: of the contractions with operands and result of one type in
+ * a model of six layers, the inner four lie alike. */
 #include "subject.h"
 #include "support.h"
 
@@ -13,7 +13,7 @@
 
 enum { LAYERS = 6, ENDS = 2, MAX_KINDS = 4000 };
 
-struct kind { /* contractions (or weights) of one type, and how many lie so */
+struct kind { /* contractions of one type, and how many lie so */
     char type[300], layout[160];
     uint32_t count;
 };
@@ -73,7 +73,7 @@ static void collect(const struct subject *subject, const struct plan *plan, stru
     }
 }
 
-/* how many contractions lie otherwise than most of their kind, beyond those of the first and the last layer */
+/* how many contractions lie otherwise than most of their kind, beyond those of first and last layers */
 static uint32_t inner_unlike(const struct kinds *kinds)
 {
     uint32_t unlike = 0;
