@@ -44,7 +44,7 @@ struct nda_shrink {
 /* shards: for each atom of nda->atoms the devices that split it, 1 or more. Owned (nda_shrink_release). */
 void nda_shrink_create(const struct nda *n, const int64_t *shards, struct nda_shrink *out);
 void nda_shrink_release(struct nda_shrink *shrink);
-/* sizes[class], caller's room: each divided as little as leaves at most `cap` elements on a device (2 or
+/* sizes[class], caller's room: each divided as little as leaves at most `cap` elements on a device (1 or
  * more), or as much as can be where that cannot be (analysis/shrink_sizes.c) */
 void nda_shrink_sizes(const struct nda_shrink *shrink, int64_t cap, int64_t *sizes);
 

@@ -26,7 +26,8 @@ struct chooser {
     uint32_t steps;
 };
 
-/* Divisors of a group, judged by its classes: whether each keeps 2 elements or more on a device, and whether
+/* Divisors of a group, judged by its classes: whether each keeps 2 elements or more on a device (1 where the cap
+ * is 1: what is split then has as many elements as devices), and whether
  * none has more than cap. */
 struct trial {
     bool possible, small;
@@ -34,11 +35,12 @@ struct trial {
 
 static struct trial try_divisor(const struct chooser *chooser, uint32_t group, int64_t divisor)
 {
+    int64_t least = chooser->cap < 2 ? 1 : 2;
     struct trial trial = {true, true};
     for (uint32_t i = chooser->first[group]; i < chooser->first[group + 1]; i++) {
         const struct nda_shrink_class *class = &chooser->shrink->classes[chooser->classes[i]];
-        int64_t local = class->size / divisor / class->shards;
-        trial.possible = trial.possible && (divisor == 1 || local >= 2);
+        int64_t size = class->size / divisor, local = size / class->shards;
+        trial.possible = trial.possible && (divisor == 1 || (size >= 2 && local >= least));
         trial.small = trial.small && local <= chooser->cap;
     }
     return trial;
