@@ -26,9 +26,8 @@ struct chooser {
     uint32_t steps;
 };
 
-/* Divisors of a group, judged by its classes: whether each keeps 2 elements or more on a device (1 where the cap
- * is 1: what is split then has as many elements as devices), and whether
- * none has more than cap. */
+/* Divisors of a group, judged by its classes: whether each keeps 2 elements or more on a device (1 where the
+ * cap is 1: what is split then has as many elements as devices), and whether none has more than the cap. */
 struct trial {
     bool possible, small;
 };

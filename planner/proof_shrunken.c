@@ -220,7 +220,7 @@ static bool find_sizes(struct attempt *attempt, bool widen, uint64_t *operations
     for (int64_t cap = LARGEST_CAP; cap >= SMALLEST_CAP; cap /= 2)
         if (try_sizes(attempt, cap, &BUDGETS[0], widen, operations, e))
             return true;
-    /* at 1 element what is split has as many as devices: nothing is left to be put into a wrong order there */
+    /* at 1 element what is split has as many as devices: no order within a block is left to be wrong */
     return try_sizes(attempt, SMALLEST_CAP, &BUDGETS[1], widen, operations, e) ||
            try_sizes(attempt, 1, &BUDGETS[1], widen, operations, e);
 }
