@@ -45,7 +45,8 @@ struct facts {
     uint8_t kept;            /* in a result that is state */
     uint8_t given;           /* on an argument that is data */
     uint8_t lookup;          /* looked up in a parameter; mark_vocabulary makes it "is the vocabulary" */
-    uint8_t gather_batch;    /* index dimension of a gather from what is no parameter */
+    uint8_t gather_batch;    /* index dimension of a gather from what is no parameter and does not have it */
+    uint8_t looked_up;       /* index dimension of a gather from a parameter: of tokens */
     uint8_t parameter_batch; /* batch dimension of a dot with a parameter */
     uint8_t attention;       /* in the result of a contraction of two operands that are no parameters */
     uint8_t shardable;       /* some factor of it can be sharded */

@@ -67,6 +67,16 @@ static void parameter_facts(struct roles *roles, const struct nda_space *sp, con
     }
 }
 
+static bool has_color(const struct nda *n, uint32_t slot, uint32_t color)
+{
+    for (uint32_t k = 0; k < nda_atom_count(n, n->slots[slot].value); k++) {
+        uint32_t factor_index = nda_slot_factor(n, slot, k);
+        if (factor_index != NDA_NONE && n->factors[factor_index].color == color)
+            return true;
+    }
+    return false;
+}
+
 static void index_facts(struct roles *roles, const struct nda_space *sp, const uint8_t *weight)
 {
     const struct nda *n = roles->n;
@@ -74,10 +84,14 @@ static void index_facts(struct roles *roles, const struct nda_space *sp, const u
     for (uint32_t factor = 0; factor < sp->factor_count; factor++)
         roles->facts[n->factors[sp->factors + factor].color].lookup |=
             table && n->factors[sp->factors + factor].kind == NDA_LOOKUP;
-    for (uint32_t k = 0; !table && k < nda_atom_count(n, n->slots[sp->slots + 1].value); k++) {
+    for (uint32_t k = 0; k < nda_atom_count(n, n->slots[sp->slots + 1].value); k++) {
         uint32_t factor_index = nda_slot_factor(n, sp->slots + 1, k);
-        if (factor_index != NDA_NONE && n->factors[factor_index].kind == NDA_PARALLEL)
-            roles->facts[n->factors[factor_index].color].gather_batch = 1;
+        if (factor_index == NDA_NONE || n->factors[factor_index].kind != NDA_PARALLEL)
+            continue;
+        uint32_t color = n->factors[factor_index].color;
+        roles->facts[color].looked_up |= table;
+        /* a loss takes from each position's scores that of its target: positions are no edges */
+        roles->facts[color].gather_batch |= !table && !has_color(n, sp->slots, color);
     }
 }
 

@@ -1,6 +1,7 @@
 /* Roles, step 8: a label for every group, unique within the module: what plans, reports and people call it.
  *
- * The label is the group's role; without one "embed" for the color on most parameters; else its size
+ * The label is the group's role; without one "embed" for the color on most parameters, "sequence" for what
+ * tokens are looked up along (a model without attention has it, too); else its size
  * ("dim256"). Equal ones are numbered in group order ("ffn", "ffn_2"). The same module always gets the same
  * labels. */
 #include "analysis/roles.h"
@@ -26,19 +27,22 @@ void roles_label_groups(struct roles *roles)
             embed = color;
     for (uint32_t g = 0; g < n->group_count; g++) {
         struct nda_group *group = &n->groups[g];
-        bool heads = false;
+        bool heads = false, positions = false;
         const char *base;
-        for (uint32_t i = 0; i < group->color_count; i++)
-            heads |= roles->facts[n->group_colors[group->colors + i]].attention;
-        base = group->roles & NDA_COLOR_BATCH        ? "batch"
-               : group->roles & NDA_COLOR_SEQUENCE   ? "sequence"
-               : group->roles & NDA_COLOR_EDGE       ? "edges"
-               : group->roles & NDA_COLOR_EXPERT     ? "experts"
-               : group->roles & NDA_COLOR_VOCABULARY ? "vocab"
-               : group->roles & NDA_COLOR_MODEL      ? (heads ? "heads" : "ffn")
-               : embed != NDA_NONE && n->colors[embed].group == g
-                   ? "embed"
-                   : arena_printf(n->arena, "dim%lld", (long long)group->size);
+        for (uint32_t i = 0; i < group->color_count; i++) {
+            const struct facts *facts = &roles->facts[n->group_colors[group->colors + i]];
+            heads |= facts->attention;
+            positions |= facts->looked_up && facts->results && !facts->parameter_dims;
+        }
+        base = group->roles & NDA_COLOR_BATCH                     ? "batch"
+               : group->roles & NDA_COLOR_SEQUENCE                ? "sequence"
+               : group->roles & NDA_COLOR_EDGE                    ? "edges"
+               : group->roles & NDA_COLOR_EXPERT                  ? "experts"
+               : group->roles & NDA_COLOR_VOCABULARY              ? "vocab"
+               : group->roles & NDA_COLOR_MODEL                   ? (heads ? "heads" : "ffn")
+               : embed != NDA_NONE && n->colors[embed].group == g ? "embed"
+               : positions                                        ? "sequence"
+                           : arena_printf(n->arena, "dim%lld", (long long)group->size);
         group->label = base;
         for (uint32_t k = 2; label_taken(n, g, group->label); k++)
             group->label = arena_printf(n->arena, "%s_%u", base, k);

@@ -1,6 +1,7 @@
-/* Which dimensions shrink together; see shrink.h. Two union-finds over atoms: one joins what is one dimension
- * (classes), the other what needs one divisor (groups). Each family of ops says what its attributes demand;
- * what none of them speaks of and no factor ties stays whole. */
+/* Which dimensions shrink together; see shrink.h. Two union-finds over atoms: one joins what is one
+ * dimension (classes), the other what needs one divisor (groups); products of divisors that a reshape demands
+ * are listed beside them. Each family of ops says what its attributes demand; what none of them speaks of and
+ * no factor ties stays whole, and the op that keeps it so is remembered. */
 #include "analysis/shrink.h"
 
 #include "analysis/stages.h"
@@ -9,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DIVISOR = 1 << 20 }; /* divisors that are tried; larger dimensions stay larger */
-
 struct related { /* an atom that stands for a dimension, of nda->atoms */
     uint32_t first, last;
 };
@@ -18,9 +17,11 @@ struct finder {
     const struct nda *n;
     const struct nda_space *space;
     uint32_t *parent, *group;
-    uint8_t *whole;   /* by atom: must stay as it is */
+    uint32_t *kept;   /* by atom: the op for whose sake it stays as it is; NDA_NONE: it need not */
     int64_t *divides; /* by atom: what the divisor must divide besides sizes; 0: anything */
     VEC(struct related) dims;
+    VEC(struct nda_shrink_product) products; /* of atoms, until groups are numbered */
+    VEC(uint32_t) members;
 };
 
 static const struct ir_type *slot_type(const struct finder *finder, uint32_t k)
@@ -57,10 +58,16 @@ static bool is_loose(const struct finder *finder, uint32_t k, uint32_t atom)
            finder->n->factors[factor].kind == NDA_WINDOWED;
 }
 
+static void keep_atom(struct finder *finder, uint32_t at)
+{
+    if (finder->kept[at] == NDA_NONE)
+        finder->kept[at] = finder->space->op == NDA_NONE ? 0 : finder->space->op;
+}
+
 static void keep_range(struct finder *finder, struct related range)
 {
     for (uint32_t at = range.first; at <= range.last; at++)
-        finder->whole[at] = 1;
+        keep_atom(finder, at);
 }
 
 static void keep_slot(struct finder *finder, uint32_t k, bool all)
@@ -68,7 +75,7 @@ static void keep_slot(struct finder *finder, uint32_t k, bool all)
     uint32_t value = finder->n->slots[finder->space->slots + k].value;
     for (uint32_t at = finder->n->value_atoms[value]; at < finder->n->value_atoms[value + 1]; at++)
         if (all || is_loose(finder, k, at))
-            finder->whole[at] = 1;
+            keep_atom(finder, at);
 }
 
 static void keep_space(struct finder *finder, bool all)
@@ -89,8 +96,8 @@ static void join_ranges(struct finder *finder, struct related a, struct related 
         if (finder->n->atoms[a.first + i].size == finder->n->atoms[b.first + i].size) {
             set_join(finder->parent, a.first + i, b.first + i);
         } else {
-            finder->whole[a.first + i] = 1;
-            finder->whole[b.first + i] = 1;
+            keep_atom(finder, a.first + i);
+            keep_atom(finder, b.first + i);
         }
     }
 }
@@ -161,7 +168,7 @@ static void relate_end(struct finder *finder, bool possible, int64_t offset)
                  to = outer >= inner ? finder->dims.at[0].first : finder->dims.at[0].last;
         for (uint32_t other = range.first; other <= range.last; other++)
             if (!possible || other != at)
-                finder->whole[other] = 1;
+                keep_atom(finder, other);
         if (possible) {
             set_join(finder->group, at, to);
             finder->divides[at] = common_divisor(finder->divides[at], offset);
@@ -180,7 +187,7 @@ static void relate_part(struct finder *finder, uint32_t large, uint32_t large_di
         possible && !is_loose(finder, small, part.first)) {
         for (uint32_t at = range.first; at <= range.last; at++) /* a piece: tied; how many there are is not */
             if (is_loose(finder, large, at))
-                finder->whole[at] = 1;
+                keep_atom(finder, at);
         return;
     }
     relate_begin(finder);
@@ -190,6 +197,66 @@ static void relate_part(struct finder *finder, uint32_t large, uint32_t large_di
 }
 
 /* ---- families ---- */
+/* the next dimension of more than one element */
+static uint32_t skip_ones(const struct finder *finder, uint32_t k, uint32_t dim)
+{
+    while (dim < slot_type(finder, k)->rank && dim_size(finder, k, dim) == 1)
+        dim++;
+    return dim;
+}
+
+/* adds what no factor ties of the dims [from, to) of slot k to the product that is open; how many */
+static uint32_t product_side(struct finder *finder, uint32_t k, uint32_t from, uint32_t to)
+{
+    uint32_t value = finder->n->slots[finder->space->slots + k].value, count = 0;
+    for (uint32_t at = finder->n->value_atoms[value]; at < finder->n->value_atoms[value + 1]; at++)
+        if (finder->n->atoms[at].dim >= from && finder->n->atoms[at].dim < to && is_loose(finder, k, at)) {
+            VEC_PUSH(&finder->members, at);
+            count++;
+        }
+    return count;
+}
+
+/* Dims of the operand and of the result that hold the same elements: what factors tie cancels, and the rest
+ * of either side has one product. */
+static void find_product(struct finder *finder, const uint32_t from[2], const uint32_t to[2])
+{
+    struct nda_shrink_product product = {.op = finder->space->op, .first = (uint32_t)finder->members.count};
+    product.left = product_side(finder, 0, from[0], to[0]);
+    product.right = product_side(finder, 1, from[1], to[1]);
+    if (product.left && product.right) {
+        VEC_PUSH(&finder->products, product);
+        return;
+    }
+    for (size_t i = product.first; i < finder->members.count; i++)
+        keep_atom(finder, finder->members.at[i]);
+    finder->members.count = product.first;
+}
+
+static void find_reshape(struct finder *finder)
+{
+    uint32_t rank[2] = {slot_type(finder, 0)->rank, slot_type(finder, 1)->rank},
+             at[2] = {skip_ones(finder, 0, 0), skip_ones(finder, 1, 0)};
+    while (at[0] < rank[0] && at[1] < rank[1]) {
+        uint32_t from[2] = {at[0], at[1]};
+        int64_t size[2] = {1, 1};
+        for (uint32_t k = 0; k < 2; k++) {
+            size[k] = dim_size(finder, k, at[k]);
+            at[k] = skip_ones(finder, k, at[k] + 1);
+        }
+        while (size[0] != size[1]) {
+            uint32_t k = size[0] > size[1];
+            if (at[k] >= rank[k]) {
+                keep_space(finder, false); /* empty tensors */
+                return;
+            }
+            size[k] *= dim_size(finder, k, at[k]);
+            at[k] = skip_ones(finder, k, at[k] + 1);
+        }
+        find_product(finder, from, at);
+    }
+}
+
 static void find_slice(struct finder *finder)
 {
     struct ir_dims start, stride;
@@ -285,7 +352,8 @@ static void find_scatter(struct finder *finder)
         struct related range;
         if (!ir_dims_has(&scatter.update_window_dims, dim) && dim_atoms(finder, 2, dim, &range))
             for (uint32_t at = range.first; at <= range.last; at++)
-                finder->whole[at] |= is_loose(finder, 2, at);
+                if (is_loose(finder, 2, at))
+                    keep_atom(finder, at);
     }
     find_indexed(finder, 2, &scatter.update_window_dims, &scatter.inserted_window_dims, &scatter.input_batch);
 }
@@ -338,11 +406,13 @@ static void find_spatial(struct finder *finder, const struct ir_conv *conv, uint
     const struct ir_window *window = &conv->window;
     int64_t n = dim_size(finder, 0, input) * window->base_dilation.at[i];
     struct related range;
-    if (!dim_atoms(finder, 0, input, &range) || !is_loose(finder, 0, range.first)) {
+    if (!dim_atoms(finder, 0, input, &range)) { /* one element */
         keep_dim(finder, 1, kernel);
         keep_dim(finder, 2, output);
-        return; /* one element, or a window that is one element wide and ties its dims by itself */
+        return;
     }
+    if (!is_loose(finder, 0, range.first))
+        return; /* a window that is one element wide ties its dims by itself */
     bool by_result = n == dim_size(finder, 2, output) * window->stride.at[i];
     bool by_kernel = !by_result && window->stride.at[i] == 1 &&
                      n == dim_size(finder, 1, kernel) * window->window_dilation.at[i];
@@ -358,42 +428,110 @@ static void find_spatial(struct finder *finder, const struct ir_conv *conv, uint
         keep_dim(finder, 2, output);
 }
 
+/* batch and features: what groups of them leave untied stays (its sizes stand in the number of groups, which
+ * follows from what is tied) */
+static void find_features(struct finder *finder, const struct ir_conv *conv)
+{
+    int64_t dims[3][2] = {{conv->input_batch, conv->input_feature},
+                          {conv->kernel_input, conv->kernel_output},
+                          {conv->output_batch, conv->output_feature}};
+    for (uint32_t k = 0; k < 3; k++)
+        for (uint32_t i = 0; i < 2; i++) {
+            struct related range;
+            if (!dim_atoms(finder, k, (uint32_t)dims[k][i], &range))
+                continue;
+            for (uint32_t at = range.first; at <= range.last; at++)
+                if (is_loose(finder, k, at))
+                    keep_atom(finder, at);
+        }
+}
+
 static void find_convolution(struct finder *finder)
 {
     struct ir_conv conv;
-    if (ir_conv(finder->n->program, finder->space->op, &conv) != 0 || conv.feature_groups > 1 ||
-        conv.batch_groups > 1) {
+    if (ir_conv(finder->n->program, finder->space->op, &conv) != 0) {
         keep_space(finder, true);
         return;
     }
+    find_features(finder, &conv);
     for (uint32_t i = 0; i < conv.input_spatial.count; i++)
         find_spatial(finder, &conv, i);
 }
 
+/* One dim of a window: slot `large` is windowed over, `small` is what that gives. A window as long as its
+ * operand is a running sum, which is as long, or takes all of it: its attribute is written anew. */
+static void find_window(struct finder *finder, const struct ir_window *window, uint32_t large, uint32_t small,
+                        uint32_t dim)
+{
+    int64_t n = dim_size(finder, large, dim), m = dim_size(finder, small, dim);
+    bool plain = window->stride.at[dim] == 1 && window->base_dilation.at[dim] == 1 &&
+                 window->window_dilation.at[dim] == 1 && window->size.at[dim] == n;
+    int64_t low = window->low.at[dim], high = window->high.at[dim];
+    if (plain && n == m && (low == 0 || high == 0) && low + high == n - 1)
+        join_dims(finder, large, small, dim);
+    else if (plain && m == 1 && low == 0 && high == 0)
+        return;
+    else if (n * window->base_dilation.at[dim] == m * window->stride.at[dim] && window->size.at[dim] < n)
+        relate_windowed(finder, large, dim, small, dim);
+    else {
+        keep_dim(finder, large, dim);
+        keep_dim(finder, small, dim);
+    }
+}
+
+/* operands are alike, and so are results; of a select_and_scatter the result is as its operand */
 static void find_reduce_window(struct finder *finder)
 {
+    const struct ir_op *op = &finder->n->program->ops[finder->space->op];
+    bool scatter = op->code == IR_SELECT_AND_SCATTER;
+    uint32_t inputs = scatter ? 1 : op->operand_count / 2, result = op->operand_count;
     struct ir_window window;
-    if (finder->space->slot_count != 3 ||
-        finder->n->program->ops[finder->space->op].code != IR_REDUCE_WINDOW ||
+    if (finder->space->slot_count != op->operand_count + op->result_count ||
         ir_reduce_window(finder->n->program, finder->space->op, &window) != 0) {
         keep_space(finder, false);
         return;
     }
     for (uint32_t dim = 0; dim < window.size.count; dim++) {
         struct related range;
-        bool found = dim_atoms(finder, 0, dim, &range);
-        if (found && !is_loose(finder, 0, range.first))
+        if (dim_atoms(finder, 0, dim, &range) && !is_loose(finder, 0, range.first))
             continue; /* a window of one element */
-        if (found &&
-            dim_size(finder, 0, dim) * window.base_dilation.at[dim] ==
-                dim_size(finder, 2, dim) * window.stride.at[dim] &&
-            window.size.at[dim] < dim_size(finder, 0, dim)) {
-            relate_windowed(finder, 0, dim, 2, dim);
-        } else {
-            keep_dim(finder, 0, dim);
-            keep_dim(finder, 2, dim);
+        for (uint32_t k = 1; k < inputs; k++) {
+            join_dims(finder, 0, k, dim);
+            join_dims(finder, result, result + k, dim);
         }
+        if (scatter)
+            join_dims(finder, 0, result, dim);
+        find_window(finder, &window, 0, scatter ? 1 : result, dim);
     }
+}
+
+/* as many as were asked for stay there to be found */
+static void find_top_k(struct finder *finder)
+{
+    uint32_t last = slot_type(finder, 0)->rank - 1;
+    int64_t n = dim_size(finder, 0, last), divisor = n / dim_size(finder, 1, last);
+    struct related range;
+    while (n % divisor)
+        divisor--;
+    for (uint32_t k = 1; k < finder->space->slot_count; k++)
+        keep_dim(finder, k, last);
+    if (dim_atoms(finder, 0, last, &range)) {
+        relate_begin(finder);
+        relate_dim(finder, 0, last);
+        relate_end(finder, true, divisor);
+    }
+}
+
+/* a square matrix: one class */
+static void find_cholesky(struct finder *finder)
+{
+    uint32_t rank = slot_type(finder, 0)->rank;
+    for (uint32_t k = 0; k < 2; k++)
+        for (uint32_t dim = rank - 2; dim < rank; dim++) {
+            struct related a, b;
+            if (dim_atoms(finder, 0, rank - 2, &a) && dim_atoms(finder, k, dim, &b))
+                join_ranges(finder, a, b);
+        }
 }
 
 static void find_family(struct finder *finder)
@@ -413,9 +551,16 @@ static void find_family(struct finder *finder)
     case IR_FAMILY_CUSTOM_CALL: find_custom_call(finder); return;
     case IR_FAMILY_REVERSE: find_alike(finder, finder->space->slot_count); return;
     case IR_FAMILY_REDUCE: find_alike(finder, op->operand_count / 2); return;
+    case IR_FAMILY_RESHAPE: find_reshape(finder); return;
     case IR_FAMILY_SORT:
         if (op->code == IR_SORT)
             find_alike(finder, finder->space->slot_count);
+        else
+            find_top_k(finder);
+        return;
+    case IR_FAMILY_LINALG:
+        if (op->code == IR_CHOLESKY)
+            find_cholesky(finder);
         else
             keep_space(finder, false);
         return;
@@ -428,10 +573,8 @@ static void find_family(struct finder *finder)
     case IR_FAMILY_IOTA:
     case IR_FAMILY_BROADCAST:
     case IR_FAMILY_TRANSPOSE:
-    case IR_FAMILY_RESHAPE:
     case IR_FAMILY_DOT:
     case IR_FAMILY_BATCH_NORM:
-    case IR_FAMILY_LINALG:
     case IR_FAMILY_BITCAST:
     case IR_FAMILY_CONTROL:
     case IR_FAMILY_BARRIER:
@@ -441,6 +584,13 @@ static void find_family(struct finder *finder)
     case IR_FAMILY_UNKNOWN:
     case IR_FAMILIES: keep_space(finder, false); return;
     }
+}
+
+/* the op that makes a value, or in whose region it comes in */
+static uint32_t owner(const struct ir_program *program, uint32_t value)
+{
+    uint32_t op = program->values[value].op;
+    return op != IR_NONE ? op : program->regions[program->blocks[program->values[value].block].region].op;
 }
 
 static void find_all(struct finder *finder)
@@ -465,7 +615,8 @@ static void find_all(struct finder *finder)
                         n->slots[n->spaces[n->result_spaces[n->arguments[i].tied_result]].slots].value);
     for (uint32_t value = 0; value < n->program->value_count; value++)
         for (uint32_t at = n->value_atoms[value]; at < n->value_atoms[value + 1]; at++)
-            finder->whole[at] |= n->value_def_slot[value] == NDA_NONE; /* within ops that are one to us */
+            if (n->value_def_slot[value] == NDA_NONE && finder->kept[at] == NDA_NONE)
+                finder->kept[at] = owner(n->program, value); /* within ops that are one to us */
 }
 
 /* ---- classes and groups out of the atoms ---- */
@@ -491,6 +642,8 @@ static void number_classes(struct finder *finder, uint32_t atoms, const int64_t 
 static void number_groups(struct finder *finder, uint32_t atoms, struct nda_shrink *out)
 {
     out->divides = mem_zalloc((size_t)out->class_count + 1, sizeof *out->divides);
+    out->kept_by = mem_alloc(sizeof *out->kept_by * ((size_t)out->class_count + 1));
+    memset(out->kept_by, 0xff, sizeof *out->kept_by * out->class_count);
     for (uint32_t i = 0; i < out->class_count; i++) {
         struct nda_shrink_class *class = &out->classes[i];
         class->group = out->class_of[set_find(finder->group, class->atom)];
@@ -498,9 +651,24 @@ static void number_groups(struct finder *finder, uint32_t atoms, struct nda_shri
             out->divides[class->group], class->size % class->shards ? 1 : class->size / class->shards);
     }
     for (uint32_t at = 0; at < atoms; at++) {
-        int64_t *divides = &out->divides[out->classes[out->class_of[at]].group];
-        *divides = finder->whole[at] ? 1 : common_divisor(*divides, finder->divides[at]);
+        uint32_t group = out->classes[out->class_of[at]].group;
+        int64_t *divides = &out->divides[group];
+        *divides = finder->kept[at] != NDA_NONE ? 1 : common_divisor(*divides, finder->divides[at]);
+        if (finder->kept[at] < out->kept_by[group])
+            out->kept_by[group] = finder->kept[at];
     }
+}
+
+/* products of atoms -> products of the groups that they are in */
+static void number_products(struct finder *finder, struct nda_shrink *out)
+{
+    out->product_count = (uint32_t)finder->products.count;
+    out->products = mem_alloc(sizeof *out->products * (finder->products.count + 1));
+    out->members = mem_alloc(sizeof *out->members * (finder->members.count + 1));
+    for (uint32_t i = 0; i < out->product_count; i++)
+        out->products[i] = finder->products.at[i];
+    for (size_t i = 0; i < finder->members.count; i++)
+        out->members[i] = out->classes[out->class_of[finder->members.at[i]]].group;
 }
 
 void nda_shrink_create(const struct nda *n, const int64_t *shards, struct nda_shrink *out)
@@ -509,17 +677,21 @@ void nda_shrink_create(const struct nda *n, const int64_t *shards, struct nda_sh
     struct finder finder = {.n = n,
                             .parent = set_create(atoms),
                             .group = set_create(atoms),
-                            .whole = mem_zalloc((size_t)atoms + 1, 1),
+                            .kept = mem_alloc(sizeof *finder.kept * ((size_t)atoms + 1)),
                             .divides = mem_zalloc((size_t)atoms + 1, sizeof *finder.divides)};
+    memset(finder.kept, 0xff, sizeof *finder.kept * atoms); /* NDA_NONE */
     *out = (struct nda_shrink){.nda = n};
     find_all(&finder);
     number_classes(&finder, atoms, shards, out);
     number_groups(&finder, atoms, out);
+    number_products(&finder, out);
     free(finder.parent);
     free(finder.group);
-    free(finder.whole);
+    free(finder.kept);
     free(finder.divides);
     VEC_FREE(&finder.dims);
+    VEC_FREE(&finder.products);
+    VEC_FREE(&finder.members);
 }
 
 void nda_shrink_release(struct nda_shrink *shrink)
@@ -527,61 +699,8 @@ void nda_shrink_release(struct nda_shrink *shrink)
     free(shrink->class_of);
     free(shrink->classes);
     free(shrink->divides);
+    free(shrink->kept_by);
+    free(shrink->products);
+    free(shrink->members);
     *shrink = (struct nda_shrink){0};
-}
-
-/* Divisors of a group, judged by its classes: `fewest` elements of any class on a device, and whether none
- * has more than cap. */
-struct trial {
-    bool possible, small;
-};
-
-static struct trial try_divisor(const struct nda_shrink *shrink, const uint32_t *members, uint32_t count,
-                                int64_t divisor, int64_t cap)
-{
-    struct trial trial = {true, true};
-    for (uint32_t i = 0; i < count; i++) {
-        const struct nda_shrink_class *class = &shrink->classes[members[i]];
-        int64_t local = class->size / divisor / class->shards;
-        trial.possible = trial.possible && (divisor == 1 || local >= 2);
-        trial.small = trial.small && local <= cap;
-    }
-    return trial;
-}
-
-static int64_t choose_divisor(const struct nda_shrink *shrink, const uint32_t *members, uint32_t count,
-                              int64_t divides, int64_t cap)
-{
-    int64_t best = 1;
-    for (int64_t divisor = 1; divisor <= divides && divisor <= MAX_DIVISOR; divisor++) {
-        if (divides % divisor)
-            continue;
-        struct trial trial = try_divisor(shrink, members, count, divisor, cap);
-        if (!trial.possible)
-            break;
-        best = divisor;
-        if (trial.small)
-            break;
-    }
-    return best;
-}
-
-void nda_shrink_sizes(const struct nda_shrink *shrink, int64_t cap, int64_t *sizes)
-{
-    uint32_t count = shrink->class_count, *first = mem_zalloc((size_t)count + 2, sizeof *first),
-             *members = mem_alloc(sizeof *members * ((size_t)count + 1));
-    for (uint32_t i = 0; i < count; i++)
-        first[shrink->classes[i].group + 1]++;
-    for (uint32_t i = 0; i < count; i++)
-        first[i + 1] += first[i];
-    for (uint32_t i = 0; i < count; i++)
-        members[first[shrink->classes[i].group]++] = i;
-    for (uint32_t group = 0, begin = 0; group < count; begin = first[group++]) {
-        int64_t divisor =
-            choose_divisor(shrink, members + begin, first[group] - begin, shrink->divides[group], cap);
-        for (uint32_t i = begin; i < first[group]; i++)
-            sizes[members[i]] = shrink->classes[members[i]].size / divisor;
-    }
-    free(first);
-    free(members);
 }

@@ -5,9 +5,13 @@
  *   group   classes whose sizes one op adds or compares (the parts of a concatenate, a slice and what it is
  *           cut from): they are divided by one number, so that sums and offsets stay what they were.
  *
+ *   product two lists of groups whose divisors have one product: what a reshape joins or takes apart without
+ *           tying it (height and width of an image flattened for attention, 16 x 16 to 256, which windows
+ *           keep from being cut; 1024 x 2 to 2048 where a running sum follows).
+ *
  * A group's divisor divides the sizes of all of its classes and all offsets (starts of slices, pads), keeps
  * every size at 2 or more, and leaves each atom divisible by the devices it is split over. What an attribute
- * fixes (windows, FFT lengths, k of top_k, custom calls, reshapes that tie nothing) stays whole.
+ * fixes (kernels, FFT lengths, k of top_k, custom calls) stays whole, and the op that has it is remembered.
  *
  * Pure; the result depends on program and shards alone. */
 #ifndef TOAST_ANALYSIS_SHRINK_H
@@ -21,19 +25,27 @@ struct nda_shrink_class {
     uint32_t group; /* index of a class */
     uint32_t atom;  /* its first atom, of nda->atoms */
 };
+struct nda_shrink_product {
+    uint32_t op;                 /* that demands it */
+    uint32_t first, left, right; /* of members: `left` groups, then `right` groups */
+};
 struct nda_shrink {
     const struct nda *nda; /* borrowed */
     uint32_t *class_of;    /* [atom of nda->atoms]; owned */
     struct nda_shrink_class *classes;
     uint32_t class_count;
-    int64_t *divides; /* [group]: its divisor divides this; owned */
+    int64_t *divides;  /* [group]: its divisor divides this; owned */
+    uint32_t *kept_by; /* [group]: the first op that keeps it whole; NDA_NONE: none does; owned */
+    struct nda_shrink_product *products;
+    uint32_t product_count;
+    uint32_t *members; /* groups */
 };
 
 /* shards: for each atom of nda->atoms the devices that split it, 1 or more. Owned (nda_shrink_release). */
 void nda_shrink_create(const struct nda *n, const int64_t *shards, struct nda_shrink *out);
 void nda_shrink_release(struct nda_shrink *shrink);
-/* sizes[class], caller's room: each divided as little as leaves at most `cap` elements on a device (2 or
- * more), or as much as can be where that cannot be */
+/* sizes[class], caller's room: each divided as little as leaves at most `cap` elements on a device (1 or
+ * more), or as much as can be where that cannot be (analysis/shrink_sizes.c) */
 void nda_shrink_sizes(const struct nda_shrink *shrink, int64_t cap, int64_t *sizes);
 
 /* The constant that a loop's condition compares its counter with, where that alone ends the loop: an op;

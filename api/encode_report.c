@@ -155,8 +155,13 @@ static json_t *encode_classes(const struct report *report)
                             report->has_yours ? json_safe(class->layouts[REPORT_YOURS]) : json_null());
         json_array_append_new(list, row);
     }
-    return json_pack("{s:o, s:o}", "expert",
-                     *report->class_expert ? json_safe(report->class_expert) : json_null(), "rows", list);
+    json_t *alike = report->unlike ? json_pack("{s:i, s:I, s:I}", "unlike", (int)report->unlike, "step_ps",
+                                               (json_int_t)report->alike_step_ps, "peak_bytes",
+                                               (json_int_t)report->alike_peak_bytes)
+                                   : json_null();
+    return json_pack("{s:o, s:o, s:o}", "expert",
+                     *report->class_expert ? json_safe(report->class_expert) : json_null(), "rows", list,
+                     "alike", alike);
 }
 
 static json_t *encode_conflicts(const struct report *report)

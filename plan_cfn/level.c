@@ -4,8 +4,8 @@
  * Spaces are alike when they and what surrounds them for some steps of dataflow are (colour refinement):
  * first by op, sizes and kinds of factors, then by the classes of the spaces that make their operands and
  * use their results. Each space of a class takes what most of the class have. The fewer steps, the more is
- * alike; the first plan that costs no more than 1 % over the given one is kept, and without one the given
- * plan stays. */
+ * alike; the first plan that costs no more than 1 % over the given one is kept, and levelled again; without
+ * one the given plan stays. */
 #include "plan_cfn/internal.h"
 
 #include "base/hash.h"
@@ -14,6 +14,7 @@
 #include <string.h>
 
 static const uint32_t STEPS[] = {1, 2, 4, 8}; /* of dataflow */
+enum { LEVELS = sizeof STEPS / sizeof *STEPS, MOST_PASSES = 8 };
 static const double MOST_COST = 1.01;
 
 struct leveller {
@@ -21,6 +22,8 @@ struct leveller {
     const struct nda *n;
     uint64_t *class, *next; /* per space */
     uint64_t *made, *used;  /* per value: of the space that makes it; sum over those that use it */
+    uint32_t steps;         /* that classes look ahead */
+    struct plan levelled;
 };
 
 /* what a space is by itself; where it lies is left out */
@@ -126,8 +129,7 @@ static void level(const struct leveller *leveller, const struct plan *given, str
     free(list);
 }
 
-enum error_code plan_cfn_level(const struct plan_context *context, struct evaluator_session *session,
-                               struct plan *plan, struct price *price, struct cost *cost, struct error *e)
+static struct leveller create(const struct plan_context *context)
 {
     const struct nda *n = plan_context_nda(context);
     size_t spaces = (size_t)n->space_count + 1, values = (size_t)n->program->value_count + 1;
@@ -137,33 +139,103 @@ enum error_code plan_cfn_level(const struct plan_context *context, struct evalua
                                 .next = mem_alloc(sizeof(uint64_t) * spaces),
                                 .made = mem_alloc(sizeof(uint64_t) * values),
                                 .used = mem_alloc(sizeof(uint64_t) * values)};
-    struct plan levelled;
-    enum error_code code = ERROR_OK;
-    bool kept = false;
-    plan_init(&levelled, n, plan_context_mesh(context));
     for (uint32_t i = 0; i < n->space_count; i++)
         leveller.class[i] = own_class(n, i);
-    for (uint32_t i = 0, steps = 0; i < sizeof STEPS / sizeof *STEPS && !kept && !code; i++) {
+    plan_init(&leveller.levelled, n, plan_context_mesh(context));
+    return leveller;
+}
+
+static void release(struct leveller *leveller)
+{
+    plan_release(&leveller->levelled);
+    free(leveller->class);
+    free(leveller->next);
+    free(leveller->made);
+    free(leveller->used);
+}
+
+/* leveller->levelled: with what is alike for STEPS[i] steps split alike; i ascends. false: it is the plan */
+static bool level_at(struct leveller *leveller, const struct plan *plan, uint32_t i)
+{
+    for (; leveller->steps < STEPS[i]; leveller->steps++)
+        refine(leveller);
+    level(leveller, plan, &leveller->levelled);
+    return hash128_compare(leveller->levelled.hash, plan->hash) != 0;
+}
+
+/* one pass over the levels: *kept where the levelled plan took the given one's place */
+static enum error_code level_once(struct leveller *leveller, struct evaluator_session *session,
+                                  struct cost most, struct plan *plan, struct price *price, struct cost *cost,
+                                  bool *kept, struct error *e)
+{
+    enum error_code code = ERROR_OK;
+    *kept = false;
+    for (uint32_t i = 0; i < LEVELS && !*kept && !code; i++) {
         struct price other;
         struct cost other_cost;
-        for (; steps < STEPS[i]; steps++)
-            refine(&leveller);
-        level(&leveller, plan, &levelled);
-        if (hash128_compare(levelled.hash, plan->hash) == 0)
+        if (!level_at(leveller, plan, i))
             break;
-        code = evaluator_price(session, &levelled, &other, &other_cost, e);
-        kept = !code && other_cost.over_steps <= cost->over_steps &&
-               (double)other_cost.c <= MOST_COST * (double)cost->c;
-        if (kept) {
-            plan_copy(plan, &levelled);
+        code = evaluator_price(session, &leveller->levelled, &other, &other_cost, e);
+        *kept = !code && (other_cost.over_steps < most.over_steps || /* nearer to what fits */
+                          (other_cost.over_steps == most.over_steps &&
+                           (double)other_cost.c <= MOST_COST * (double)most.c));
+        if (*kept) {
+            plan_copy(plan, &leveller->levelled);
             *price = other;
             *cost = other_cost;
         }
     }
-    plan_release(&levelled);
-    free(leveller.class);
-    free(leveller.next);
-    free(leveller.made);
-    free(leveller.used);
+    return code;
+}
+
+/* what a class takes changes what is most of others: again, until nothing does */
+enum error_code plan_cfn_level(const struct plan_context *context, struct evaluator_session *session,
+                               struct plan *plan, struct price *price, struct cost *cost, struct error *e)
+{
+    const struct cost given = *cost;
+    enum error_code code = ERROR_OK;
+    bool kept = true;
+    for (uint32_t pass = 0; pass < MOST_PASSES && kept && !code; pass++) {
+        struct leveller leveller = create(context);
+        code = level_once(&leveller, session, given, plan, price, cost, &kept, e);
+        release(&leveller);
+    }
+    return code;
+}
+
+/* arguments and contractions that the levelled plan splits otherwise */
+static uint32_t count_others(const struct leveller *leveller, const struct plan *plan)
+{
+    const struct nda *n = leveller->n;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < n->space_count; i++) {
+        const struct nda_space *space = &n->spaces[i];
+        bool shown = space->kind == NDA_SPACE_ARGUMENT ||
+                     (space->kind == NDA_SPACE_OP && nda_is_contraction(n, space->op));
+        count += shown && memcmp(plan_space(plan, i), plan_space(&leveller->levelled, i),
+                                 sizeof(struct plan_cell) * plan->axis_count) != 0;
+    }
+    return count;
+}
+
+enum error_code plan_cfn_alike(const struct plan_context *context, struct evaluator_session *session,
+                               const struct plan *plan, struct plan_cfn_alike *out, struct error *e)
+{
+    struct leveller leveller = create(context);
+    enum error_code code = ERROR_OK;
+    *out = (struct plan_cfn_alike){0};
+    for (uint32_t i = 0; i < LEVELS && !code; i++) {
+        struct plan_cfn_alike other = {0};
+        struct hash128 hash = leveller.levelled.hash;
+        if (!level_at(&leveller, plan, i))
+            break;
+        other.others = count_others(&leveller, plan);
+        if (!other.others || (i && hash128_compare(hash, leveller.levelled.hash) == 0))
+            continue;
+        code = evaluator_price(session, &leveller.levelled, &other.price, &other.cost, e);
+        if (!code && (!out->others || cost_compare(other.cost, leveller.levelled.hash, out->cost, hash) < 0))
+            *out = other;
+    }
+    release(&leveller);
     return code;
 }

@@ -76,6 +76,18 @@ struct plan_cfn_answer {
 enum error_code plan_cfn_solve(const struct evaluator *evaluator, const struct plan_cfn_budget *budget,
                                struct plan_cfn_answer *out, struct error *e) BASE_CHECKED;
 void plan_cfn_answer_release(struct plan_cfn_answer *cfn_answer);
+/* What it would cost to split equal layers equally. Two ops, or arguments, are alike that are and lie alike
+ * for one, two, four or eight steps of dataflow; of the four plans that give each what most of its like have,
+ * the cheapest one that is not the plan. Of any planner's plan. */
+struct plan_cfn_alike {
+    uint32_t others; /* arguments and contractions that it splits otherwise; 0: equal layers are alike */
+    struct price price;
+    struct cost cost;
+};
+/* session: any of the context's evaluator. Errors are evaluator_price's. */
+enum error_code plan_cfn_alike(const struct plan_context *context, struct evaluator_session *session,
+                               const struct plan *plan, struct plan_cfn_alike *out,
+                               struct error *e) BASE_CHECKED;
 /* Position-independent bytes (*bytes owned) and back: the factors are applied and the plan priced again,
  * so that what came over a network cannot claim another price. ERROR_INTERNAL: not such bytes, or of
  * another problem. */

@@ -112,8 +112,8 @@ static enum error_code add_proof(const struct planner_job *j, const struct lower
     if (*proof->reason && proof->shrunken.factor_count)
         text_add(&reason, "; ");
     planner_proof_sizes_text(proof, &reason);
-    snprintf(report->proof_reason, sizeof report->proof_reason, "%.190s%s", reason.at,
-             reason.size > 190 ? " .." : "");
+    snprintf(report->proof_reason, sizeof report->proof_reason, "%.470s%s", reason.at,
+             reason.size > 470 ? " .." : "");
     text_release(&reason);
     report->proof_max_error =
         proof->manual.max_error > proof->local.max_error ? proof->manual.max_error : proof->local.max_error;
@@ -194,7 +194,7 @@ static enum error_code make_report(const struct planner_job *j, const struct sea
     if (j->has_segments)
         add_segments(j, *out);
     planner_job_tell_annotations(j, *out);
-    report_add_classes(*out, j->has_yours ? &j->yours : NULL);
+    TRY(report_add_classes(*out, j->has_yours ? &j->yours : NULL, e));
     planner_job_describe(j, whole, *out);
     return ERROR_OK;
 }

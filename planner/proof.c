@@ -131,6 +131,8 @@ enum error_code planner_proof_against(const struct verify_reference *reference,
     }
     TRY(prove_forms(reference, context, plan, local, options, out, e));
     join(out);
+    /* the devices together compute more than the original: what is replicated, each for itself */
+    out->too_large = out->status == VERIFY_PROOF_NOT_RUN && (out->manual.too_large || out->local.too_large);
     return ERROR_OK;
 }
 

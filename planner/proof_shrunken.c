@@ -9,9 +9,11 @@
 #include <string.h>
 
 /* What the smaller module may take: scalar operations of the original once, and of one form on all devices.
- * Each is run a handful of times; measured 2 to 5 * 10^8 a second. */
-static const uint64_t MAX_OPERATIONS = 500000000u;
-static const uint64_t MAX_DEVICE_OPERATIONS = 2000000000u;
+ * Each is run a handful of times; measured 2 to 5 * 10^8 a second. The second is for what does not come under
+ * the first at its smallest. */
+static const struct budget {
+    uint64_t operations, device_operations;
+} BUDGETS[] = {{500000000u, 2000000000u}, {2000000000u, 8000000000u}};
 /* elements that a dimension keeps on a device: tried from the first down */
 enum { LARGEST_CAP = 64, SMALLEST_CAP = 2 };
 
@@ -64,25 +66,101 @@ static void describe(const struct attempt *attempt, struct planner_proof_shrunke
     }
 }
 
-/* the largest dimension that stayed whole although it could not be interpreted so */
-static void describe_whole(const struct attempt *attempt, char *reason, size_t size)
+/* ---- what stands in the way ---- */
+struct op_name {
+    char text[160];
+};
+
+/* "stablehlo.reshape at line 12 (model.py:34)" */
+static struct op_name name_op(const struct ir_program *program, uint32_t op)
 {
-    const struct nda_shrink_class *largest = NULL;
-    for (uint32_t i = 0; i < attempt->shrink.class_count; i++) {
-        const struct nda_shrink_class *class = &attempt->shrink.classes[i];
-        if (attempt->sizes[i] == class->size && (!largest || class->size > largest->size))
-            largest = class;
+    struct op_name out;
+    const struct ir_op *ir_op = &program->ops[op];
+    int length =
+        snprintf(out.text, sizeof out.text, "%.60s at line %u", ir_op_name(program, op), ir_op->line);
+    const char *place = ir_op->location == IR_NONE ? NULL : ir_string(program, ir_op->location);
+    const char *file = place ? strrchr(place, '/') : NULL;
+    if (place)
+        snprintf(out.text + length, sizeof out.text - (size_t)length, " (%.60s)", file ? file + 1 : place);
+    return out;
+}
+
+/* the op that takes most at the sizes that were tried; those of the smaller program and of the larger have
+ * one number */
+static uint32_t costliest(const struct ir_program *program, uint64_t *operations)
+{
+    uint32_t most = 0;
+    *operations = 0;
+    for (uint32_t op = 0; op < program->op_count; op++) {
+        uint64_t count = program->ops[op].region_count ? 0 : verify_op_operations(program, op);
+        if (count > *operations) {
+            *operations = count;
+            most = op;
+        }
     }
-    if (largest)
-        snprintf(reason, size, "too_large: the dimension of %lld elements (%.60s) cannot be made smaller",
-                 (long long)largest->size, class_name(attempt->shrink.nda, largest->atom));
+    return most;
+}
+
+/* the largest class of the op's operands and results that stayed as it was; NDA_NONE: all became smaller */
+static uint32_t largest_whole(const struct attempt *attempt, uint32_t op)
+{
+    const struct nda *n = attempt->shrink.nda;
+    uint32_t best = NDA_NONE, values = n->program->ops[op].operand_count;
+    for (uint32_t i = 0; i < values + n->program->ops[op].result_count; i++) {
+        uint32_t value = i < values ? ir_operand(n->program, op, i) : ir_result(n->program, op, i - values);
+        for (uint32_t at = n->value_atoms[value]; at < n->value_atoms[value + 1]; at++) {
+            uint32_t class = attempt->shrink.class_of[at];
+            const struct nda_shrink_class *classes = attempt->shrink.classes;
+            if (attempt->sizes[class] == classes[class].size &&
+                (best == NDA_NONE || classes[class].size > classes[best].size))
+                best = class;
+        }
+    }
+    return best;
+}
+
+static void describe_class(const struct attempt *attempt, uint32_t class, char *reason, size_t size)
+{
+    const struct nda_shrink *shrink = &attempt->shrink;
+    const struct nda_shrink_class *found = &shrink->classes[class];
+    uint32_t keeper = shrink->kept_by[found->group];
+    const char *name = class_name(shrink->nda, found->atom);
+    int length = snprintf(reason, size, "; its dimension of %lld elements (%.60s) cannot be made smaller",
+                          (long long)found->size, name);
+    for (uint32_t i = 0; keeper == NDA_NONE && i < shrink->product_count; i++)
+        for (uint32_t k = 0; k < shrink->products[i].left + shrink->products[i].right; k++)
+            if (shrink->members[shrink->products[i].first + k] == found->group)
+                keeper = shrink->products[i].op;
+    if (keeper != NDA_NONE)
+        snprintf(reason + length, size - (size_t)length, ": %s keeps it",
+                 name_op(shrink->nda->program, keeper).text);
     else
-        snprintf(reason, size, "too_large: also with its dimensions at their smallest");
+        snprintf(reason + length, size - (size_t)length,
+                 ": what it is added to, cut from or split over has no"
+                 " divisor in common with it");
+}
+
+/* The op that takes most when the dimensions are at their smallest, and what keeps its largest dimension.
+ * *smallest: by class, the sizes that were tried last. */
+static void describe_whole(struct attempt *attempt, char *reason, size_t size)
+{
+    uint64_t operations = 0;
+    struct error e = {0};
+    if (planner_shrunken_create(&attempt->shrink, attempt->sizes, false, attempt->context, attempt->local,
+                                &attempt->smaller, &e) != ERROR_OK)
+        return;
+    uint32_t op = costliest(&attempt->smaller.program, &operations), class = largest_whole(attempt, op);
+    int length = snprintf(reason, size, "too_large: also at its smallest sizes %s takes %.1e operations",
+                          name_op(attempt->shrink.nda->program, op).text, (double)operations);
+    if (class != NDA_NONE)
+        describe_class(attempt, class, reason + length, size - (size_t)length);
+    planner_shrunken_release(&attempt->smaller);
 }
 
 /* ---- is it the same lowering? ---- */
+/* *other: the line of the first op that is another; IR_NONE where only operands are */
 static enum error_code same_lowering(const struct attempt *attempt, struct planner_proof_shrunken *out,
-                                     struct error *e)
+                                     uint32_t *other, struct error *e)
 {
     struct ir_program large = {0}, small = {0};
     TRY(spmd_emit(attempt->context, attempt->plan, attempt->local, EMIT_MANUAL, &large, e));
@@ -92,8 +170,11 @@ static enum error_code same_lowering(const struct attempt *attempt, struct plann
         out->ops = small.op_count;
         out->same = large.op_count == small.op_count && large.operand_count == small.operand_count &&
                     memcmp(large.operands, small.operands, sizeof *large.operands * large.operand_count) == 0;
-        for (uint32_t op = 0; out->same && op < large.op_count; op++)
-            out->same = large.ops[op].code == small.ops[op].code;
+        for (uint32_t op = 0; op < large.op_count && op < small.op_count && *other == IR_NONE; op++)
+            if (large.ops[op].code != small.ops[op].code) {
+                *other = large.ops[op].line;
+                out->same = false;
+            }
         for (uint32_t op = 0; op < small.op_count; op++)
             out->collectives += ir_opcode_family(small.ops[op].code) == IR_FAMILY_COLLECTIVE &&
                                 small.ops[op].code != IR_PARTITION_ID && small.ops[op].code != IR_REPLICA_ID;
@@ -104,35 +185,44 @@ static enum error_code same_lowering(const struct attempt *attempt, struct plann
 }
 
 /* ---- sizes that fit ---- */
-static bool small_enough(const struct attempt *attempt, uint64_t *operations)
+static bool small_enough(const struct attempt *attempt, const struct budget *budget, uint64_t *operations)
 {
     struct ir_program module = {0};
     uint32_t unknown = 0;
     uint64_t devices = (uint64_t)mesh_devices(plan_context_mesh(attempt->context));
     *operations = verify_operations(&attempt->smaller.program, &unknown);
-    if (*operations > MAX_OPERATIONS ||
+    if (*operations > budget->operations ||
         spmd_emit(attempt->smaller.context, attempt->plan, &attempt->smaller.local, EMIT_LOCAL, &module,
                   NULL) != ERROR_OK)
         return false;
     uint64_t local = verify_operations(&module, &unknown);
     ir_program_release(&module);
-    return local <= MAX_DEVICE_OPERATIONS / devices;
+    return local <= budget->device_operations / devices;
 }
 
 /* true: attempt->smaller is one that fits. *e: why the last could not be made, else empty */
+static bool try_sizes(struct attempt *attempt, int64_t cap, const struct budget *budget, bool widen,
+                      uint64_t *operations, struct error *e)
+{
+    *e = (struct error){0};
+    nda_shrink_sizes(&attempt->shrink, cap, attempt->sizes);
+    if (planner_shrunken_create(&attempt->shrink, attempt->sizes, widen, attempt->context, attempt->local,
+                                &attempt->smaller, e) != ERROR_OK)
+        return false;
+    if (small_enough(attempt, budget, operations))
+        return true;
+    planner_shrunken_release(&attempt->smaller);
+    return false;
+}
+
 static bool find_sizes(struct attempt *attempt, bool widen, uint64_t *operations, struct error *e)
 {
-    for (int64_t cap = LARGEST_CAP; cap >= SMALLEST_CAP; cap /= 2) {
-        *e = (struct error){0};
-        nda_shrink_sizes(&attempt->shrink, cap, attempt->sizes);
-        if (planner_shrunken_create(&attempt->shrink, attempt->sizes, widen, attempt->context, attempt->local,
-                                    &attempt->smaller, e) != ERROR_OK)
-            continue;
-        if (small_enough(attempt, operations))
+    for (int64_t cap = LARGEST_CAP; cap >= SMALLEST_CAP; cap /= 2)
+        if (try_sizes(attempt, cap, &BUDGETS[0], widen, operations, e))
             return true;
-        planner_shrunken_release(&attempt->smaller);
-    }
-    return false;
+    /* at 1 element what is split has as many as devices: no order within a block is left to be wrong */
+    return try_sizes(attempt, SMALLEST_CAP, &BUDGETS[1], widen, operations, e) ||
+           try_sizes(attempt, 1, &BUDGETS[1], widen, operations, e);
 }
 
 static enum error_code prove_smaller(struct attempt *attempt, uint64_t seed,
@@ -153,9 +243,13 @@ static enum error_code prove_smaller(struct attempt *attempt, uint64_t seed,
         return ERROR_OK;
     }
     describe(attempt, &shrunken);
-    TRY(same_lowering(attempt, &shrunken, e));
+    uint32_t line = IR_NONE;
+    TRY(same_lowering(attempt, &shrunken, &line, e));
     if (!shrunken.same) {
-        snprintf(out->reason, sizeof out->reason, "too_large: at smaller sizes the lowering has other ops");
+        int length = snprintf(out->reason, sizeof out->reason,
+                              "too_large: at smaller sizes the lowering has other ops");
+        if (line != IR_NONE)
+            snprintf(out->reason + length, sizeof out->reason - (size_t)length, " from line %u on", line);
         return ERROR_OK;
     }
     TRY(planner_proof_run(&attempt->smaller.program, attempt->smaller.context, attempt->plan,
@@ -187,8 +281,11 @@ enum error_code planner_proof_any_size(const struct ir_program *prepared, const 
 
 void planner_proof_sizes_text(const struct planner_proof *proof, struct text *out)
 {
+    enum { SHOWN = 8 };
     const struct planner_proof_shrunken *shrunken = &proof->shrunken;
-    for (uint32_t i = 0; i < shrunken->factor_count; i++)
+    for (uint32_t i = 0; i < shrunken->factor_count && i < SHOWN; i++)
         text_printf(out, "%s%s %lld -> %lld", i ? ", " : "at smaller sizes: ", shrunken->factors[i].name,
                     (long long)shrunken->factors[i].from, (long long)shrunken->factors[i].to);
+    if (shrunken->factor_count > SHOWN)
+        text_printf(out, " and %u more in proof.json", shrunken->factor_count - SHOWN);
 }

@@ -209,6 +209,70 @@ static struct ir_attr pad_ints(struct shrinker *shrinker, uint32_t op, bool high
     return ir_build_ints(shrinker->builder, out, low.count);
 }
 
+/* Windows as long as what they run over are as long as it is now, and so is the padding of a running sum
+ * (analysis/shrink.c has no other windows that change): dimensions, and the rows of `padding`. */
+static void new_window(struct shrinker *shrinker, uint32_t op, int64_t *sizes, int64_t *padding)
+{
+    const struct ir_program *program = shrinker->program;
+    uint32_t operand = ir_operand(program, op, 0);
+    const int64_t *before = ir_type_dims(program, ir_value_type(program, operand));
+    struct ir_window window;
+    int64_t dims[IR_MAX_RANK];
+    BASE_CHECK(ir_reduce_window(program, op, &window) == 0);
+    new_dims(shrinker, operand, dims);
+    for (uint32_t dim = 0; dim < window.size.count; dim++) {
+        int64_t pads[2] = {window.low.at[dim], window.high.at[dim]};
+        bool whole = window.size.at[dim] == before[dim];
+        sizes[dim] = whole ? dims[dim] : window.size.at[dim];
+        for (uint32_t k = 0; k < 2; k++)
+            padding[2 * dim + k] = whole && pads[k] && pads[k] == before[dim] - 1 ? dims[dim] - 1 : pads[k];
+    }
+}
+
+static struct ir_attr window_ints(struct shrinker *shrinker, uint32_t op, bool pads)
+{
+    int64_t sizes[IR_MAX_RANK], padding[2 * IR_MAX_RANK],
+        rank = ir_value_type(shrinker->program, ir_operand(shrinker->program, op, 0))->rank;
+    new_window(shrinker, op, sizes, padding);
+    if (!pads)
+        return ir_build_ints(shrinker->builder, sizes, (uint32_t)rank);
+    uint32_t type = ir_build_tensor_type(shrinker->builder, IR_I64, 2, (int64_t[]){rank, 2});
+    return ir_build_dense(shrinker->builder, type, padding, sizeof *padding * 2 * (size_t)rank, false);
+}
+
+/* the number of groups follows from what each takes: features (or the batch) of one are the kernel's (the
+ * result's) */
+static struct ir_attr group_count(struct shrinker *shrinker, uint32_t op, bool batch)
+{
+    struct ir_conv conv;
+    int64_t input[IR_MAX_RANK], other[IR_MAX_RANK];
+    BASE_CHECK(ir_conv(shrinker->program, op, &conv) == 0);
+    new_dims(shrinker, ir_operand(shrinker->program, op, 0), input);
+    new_dims(shrinker, batch ? ir_result(shrinker->program, op, 0) : ir_operand(shrinker->program, op, 1),
+             other);
+    return ir_build_int(shrinker->builder,
+                        batch ? input[conv.input_batch] / other[conv.output_batch]
+                              : input[conv.input_feature] / other[conv.kernel_input],
+                        "i64");
+}
+
+static bool resize_window_attr(struct shrinker *shrinker, uint32_t op, const char *name, struct ir_attr *out)
+{
+    uint16_t code = shrinker->program->ops[op].code;
+    bool window = code == IR_REDUCE_WINDOW || code == IR_SELECT_AND_SCATTER;
+    if (window && strcmp(name, "window_dimensions") == 0)
+        *out = window_ints(shrinker, op, false);
+    else if (window && strcmp(name, "padding") == 0)
+        *out = window_ints(shrinker, op, true);
+    else if (code == IR_CONVOLUTION && strcmp(name, "feature_group_count") == 0)
+        *out = group_count(shrinker, op, false);
+    else if (code == IR_CONVOLUTION && strcmp(name, "batch_group_count") == 0)
+        *out = group_count(shrinker, op, true);
+    else
+        return false;
+    return true;
+}
+
 /* the attribute at the new sizes; false: it holds none */
 static bool resize_attr(struct shrinker *shrinker, uint32_t op, const struct ir_attr *attr, const char *name,
                         struct ir_attr *out)
@@ -237,7 +301,7 @@ static bool resize_attr(struct shrinker *shrinker, uint32_t op, const struct ir_
             shrinker, op,
             (uint32_t)ir_value_type(shrinker->program, ir_result(shrinker->program, op, 0))->rank -
                 ir_value_type(shrinker->program, ir_operand(shrinker->program, op, 0))->rank);
-    else
+    else if (!resize_window_attr(shrinker, op, name, out))
         return false;
     *out = ir_build_named(shrinker->builder, name, *out);
     return true;

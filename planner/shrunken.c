@@ -32,15 +32,24 @@ static bool same_ops(const struct ir_program *a, const struct ir_program *b)
     return same;
 }
 
-static bool same_atoms(const struct nda *a, const struct nda *b, const int64_t *sizes)
+/* the first value whose dimensions fall apart otherwise; IR_NONE: none does */
+static uint32_t other_atoms(const struct nda *a, const struct nda *b, const int64_t *sizes)
 {
-    uint32_t count = a->program->value_count;
-    if (memcmp(a->value_atoms, b->value_atoms, sizeof *a->value_atoms * (count + 1)) != 0)
-        return false;
-    for (uint32_t i = 0; i < a->value_atoms[count]; i++)
-        if (a->atoms[i].dim != b->atoms[i].dim || b->atoms[i].size != sizes[i])
-            return false;
-    return true;
+    for (uint32_t value = 0; value < a->program->value_count; value++) {
+        if (a->value_atoms[value + 1] != b->value_atoms[value + 1])
+            return value;
+        for (uint32_t i = a->value_atoms[value]; i < a->value_atoms[value + 1]; i++)
+            if (a->atoms[i].dim != b->atoms[i].dim || b->atoms[i].size != sizes[i])
+                return value;
+    }
+    return IR_NONE;
+}
+
+/* the op that makes a value; of an argument, the one that it is an argument of */
+static uint32_t maker(const struct ir_program *program, uint32_t value)
+{
+    uint32_t op = program->values[value].op;
+    return op != IR_NONE ? op : program->regions[program->blocks[program->values[value].block].region].op;
 }
 
 static bool same_space(const struct nda *a, const struct nda *b, uint32_t space)
@@ -64,11 +73,16 @@ static bool same_space(const struct nda *a, const struct nda *b, uint32_t space)
 static enum error_code same_analysis(const struct nda *a, const struct nda *b, const int64_t *sizes,
                                      struct error *e)
 {
-    if (!same_ops(a->program, b->program) || a->space_count != b->space_count || !same_atoms(a, b, sizes))
-        return error_set(e, ERROR_NOT_AVAILABLE, "at smaller sizes its dimensions fall apart otherwise");
+    if (!same_ops(a->program, b->program) || a->space_count != b->space_count)
+        return error_set(e, ERROR_NOT_AVAILABLE, "at smaller sizes it has other ops");
+    uint32_t value = other_atoms(a, b, sizes), op = value == IR_NONE ? IR_NONE : maker(a->program, value);
+    if (op != IR_NONE)
+        return error_set(e, ERROR_NOT_AVAILABLE,
+                         "at smaller sizes the dimensions of %.60s at line %u fall apart otherwise",
+                         ir_op_name(a->program, op), a->program->ops[op].line);
     for (uint32_t space = 0; space < a->space_count; space++)
         if (!same_space(a, b, space))
-            return error_set(e, ERROR_NOT_AVAILABLE, "at smaller sizes %.60s (line %u) has another rule",
+            return error_set(e, ERROR_NOT_AVAILABLE, "at smaller sizes %.60s at line %u has another rule",
                              ir_op_name(a->program, a->spaces[space].op),
                              a->program->ops[a->spaces[space].op].line);
     return ERROR_OK;

@@ -7,6 +7,8 @@
  * Largest first, bytes of all its tensors together. */
 #include "report/classes.h"
 
+#include "plan_cfn/plan_cfn.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,7 +146,24 @@ static bool find_expert(struct maker *maker)
     return found;
 }
 
-void report_add_classes(struct report *report, const struct search_plan *yours)
+/* a plan of decisions does the same in all layers */
+static enum error_code add_unlike(struct maker *maker, struct error *e)
+{
+    struct plan_cfn_alike alike;
+    if (!maker->report->plan.factor_count || !maker->has[REPORT_OURS])
+        return ERROR_OK;
+    struct evaluator_session *session = evaluator_session_create(maker->report->evaluator);
+    enum error_code code = plan_cfn_alike(maker->context, session, &maker->plans[REPORT_OURS], &alike, e);
+    evaluator_session_destroy(session);
+    if (code != ERROR_OK)
+        return code;
+    maker->report->unlike = alike.others;
+    maker->report->alike_step_ps = alike.price.step_ps;
+    maker->report->alike_peak_bytes = alike.price.peak_bytes;
+    return ERROR_OK;
+}
+
+enum error_code report_add_classes(struct report *report, const struct search_plan *yours, struct error *e)
 {
     struct maker maker = {.report = report, .context = evaluator_context(report->evaluator)};
     maker.n = plan_context_nda(maker.context);
@@ -164,13 +183,38 @@ void report_add_classes(struct report *report, const struct search_plan *yours)
     if (maker.classes.count)
         memcpy(report->classes, maker.classes.at, maker.classes.count * sizeof *report->classes);
     report->has_yours = maker.has[REPORT_YOURS];
+    enum error_code code = add_unlike(&maker, e);
     VEC_FREE(&maker.classes);
     for (unsigned i = 0; i < REPORT_LAYOUTS; i++)
         plan_release(&maker.plans[i]);
+    return code;
 }
 
 /* ---------------------------------------------------------------- as text */
 enum { SHOWN_CLASSES = 12 }; /* of either kind */
+
+/* what a plan made op by op makes of equal layers */
+void report_unlike_text(const struct report *report, struct text *text)
+{
+    char step[32], peak[32];
+    if (!report->plan.factor_count)
+        return;
+    if (!report->unlike) {
+        text_add(text, "Equal layers are split alike.\n");
+        return;
+    }
+    report_time(report->alike_step_ps, step);
+    report_bytes(report->alike_peak_bytes, peak);
+    text_printf(
+        text,
+        "%u argument%s and contraction%s lie otherwise than most of their like (first and last layers, "
+        "mostly):\nwith all alike a step takes %s (%+.1f %%), %s%s\n",
+        report->unlike, report->unlike == 1 ? "" : "s", report->unlike == 1 ? "" : "s", step,
+        100 *
+            ((double)report->alike_step_ps / (double)(report->price.step_ps > 0 ? report->price.step_ps : 1) -
+             1),
+        peak, report->alike_peak_bytes > report->memory_limit_bytes ? ", which does not fit" : "");
+}
 
 void report_text_classes(const struct report *report, struct text *text)
 {
@@ -182,6 +226,7 @@ void report_text_classes(const struct report *report, struct text *text)
                    "Axes of each dimension, - where it is whole. ");
     text_printf(text, "expert: %s%s\n", *report->class_expert ? report->class_expert : "all are this plan",
                 report->has_yours ? "; yours: the module's own shardings" : "");
+    report_unlike_text(report, text);
     for (int weight = 1; weight >= 0; weight--) {
         uint32_t shown = 0, all = 0;
         for (uint32_t i = 0; i < report->class_count; i++) {

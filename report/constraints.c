@@ -218,7 +218,7 @@ enum { SHOWN_CONSTRAINTS = 20, MOST_BY_HAND = 40 };
 
 void report_text_constraints(const struct report *report, struct text *text)
 {
-    char specs[32], list[32], annotated[32];
+    char specs[32], list[32], annotated[32], plan[32];
     if (!report->has_constraints)
         return;
     report_bytes(report->moved_specs_bytes, specs);
@@ -226,8 +226,12 @@ void report_text_constraints(const struct report *report, struct text *text)
     report_bytes(report->moved_annotated_bytes, annotated);
     text_add(text, "\nWhat to write into the model (PartitionSpecs of arguments and results do not say it)\n"
                    "-------------------------------------------------------------------------------------\n");
-    text_printf(text, "XLA moves, by our model of it: %s with the specs alone, %s with these, %s annotated\n",
-                specs, list, annotated);
+    report_bytes(report->moved_plan_bytes, plan);
+    text_printf(
+        text,
+        "XLA moves, by our model of it: %s with the specs alone, %s with these, %s annotated;\nthe plan "
+        "itself %s (a reduce_scatter counts as an all_reduce of its operand, which XLA may make of it)\n",
+        specs, list, annotated, plan);
     if (report->constraint_count == 0)
         text_add(text, "nothing: the specs of arguments and results are enough\n");
     if (report->constraint_count > MOST_BY_HAND)

@@ -219,6 +219,10 @@ struct report {
     struct report_layout_row *classes; /* report_add_classes: weights first, the larger first */
     uint32_t class_count;
     char class_expert[160]; /* the expert's name; "": every expert's plan is this one */
+    /* arguments and contractions that lie otherwise than most of their like, in a plan of factors (one of
+     * decisions splits all layers alike), and what a step takes with them alike; 0: none */
+    uint32_t unlike;
+    int64_t alike_step_ps, alike_peak_bytes;
     bool has_yours;
     struct search_state search;
     /* decisions offered to the search, and left out (plan_context_pruned) */
@@ -242,7 +246,7 @@ struct report {
     double alternatives_apart;
     struct report_referee referee;            /* where the request asked for one */
     int64_t smallest_budget_bytes;            /* the memory limit that this plan needs; 0 when it fits */
-    char proof_status[16], proof_reason[200]; /* verify_status_text */
+    char proof_status[16], proof_reason[480]; /* verify_status_text */
     double proof_max_error;
     char module_digest[65];
     uint64_t seed;
@@ -281,9 +285,10 @@ enum error_code report_find_constraints(const struct evaluator *evaluator, const
                                         struct spmd_constraints *out, struct error *e) BASE_CHECKED;
 /* report->constraints; found: of the report's plan, borrowed during the call */
 void report_add_constraints(struct report *report, const struct spmd_constraints *found);
-/* Finds report->classes; after all baselines were added. yours: the plan of the module's own shardings, or
- * NULL; borrowed during the call. */
-void report_add_classes(struct report *report, const struct search_plan *yours);
+/* Finds report->classes and what is unlike; after all baselines were added. yours: the plan of the module's
+ * own shardings, or NULL; borrowed during the call. Errors are evaluator_price's. */
+enum error_code report_add_classes(struct report *report, const struct search_plan *yours,
+                                   struct error *e) BASE_CHECKED;
 /* their section of report.txt */
 void report_text_constraints(const struct report *report, struct text *out);
 

@@ -1,5 +1,6 @@
 /* report.html: time. This plan beside the experts', what a step's time goes into, how the search got
  * there, what each decision is worth, and a table of all collectives. */
+#include "report/causes.h"
 #include "report/report_html.h"
 
 #include <stdio.h>
@@ -302,6 +303,28 @@ void report_html_decisions(const struct report *report, struct text *text)
     text_release(&svg);
 }
 
+static void write_causes(const struct report *report, struct text *text)
+{
+    uint32_t count;
+    struct report_cause_row *rows = report_causes(report, &count);
+    text_add(text, "<p class=\"muted\">By cause, what computation waits for longest first.</p>"
+                   "<table><thead><tr><th>Because of</th><th class=\"num\">Collectives</th><th class=\"num\">"
+                   "Bytes</th><th class=\"num\">Time</th><th class=\"num\">Exposed</th></tr></thead><tbody>");
+    for (uint32_t i = 0; i < count && i < SHOWN_COLLECTIVES; i++) {
+        char bytes[32], time[32], exposed[32], number[32];
+        report_bytes(rows[i].bytes, bytes);
+        report_time(rows[i].time_ps, time);
+        report_time(rows[i].exposed_ps, exposed);
+        html_count((uint64_t)rows[i].count, number);
+        html_add(text,
+                 "<tr><td class=\"long\">%s</td><td class=\"num\">%s</td><td class=\"num\">%s</td><td "
+                 "class=\"num\">%s</td><td class=\"num\">%s</td></tr>",
+                 rows[i].cause, number, bytes, time, exposed);
+    }
+    text_add(text, "</tbody></table>");
+    free(rows);
+}
+
 void report_html_communication(const struct report *report, struct text *text)
 {
     const struct mesh *mesh = plan_context_mesh(evaluator_context(report->evaluator));
@@ -314,6 +337,7 @@ void report_html_communication(const struct report *report, struct text *text)
         text_add(text, "<p class=\"muted\">None.</p></section>\n");
         return;
     }
+    write_causes(report, text);
     html_details(text, "Collectives by kind, size and source line", report->collective_count);
     text_add(text,
              "<table><thead><tr><th>Kind</th><th>Axes</th><th class=\"num\">Runs</th><th class=\"num\">Bytes "

@@ -3,6 +3,7 @@
  * memory go, why, and what would change it. Equal reports give equal bytes. It decides nothing and
  * measures nothing: every figure stands in the report. */
 #include "report/advice.h"
+#include "report/causes.h"
 #include "report/classes.h"
 #include "report/whole.h"
 
@@ -143,7 +144,10 @@ static void write_time(const struct report *report, struct text *text)
         text_printf(text, "%-18s %12s\n", report_kind_name(k), a);
     }
     report_time(report->price.exposed_ps, a);
-    text_printf(text, "exposed            %12s   of the communication blocks compute\n", a);
+    if (report->collective_count)
+        text_printf(text, "exposed            %12s   of the communication blocks compute\n", a);
+    else
+        text_add(text, "no communication\n");
 }
 
 static void write_collectives(const struct report *report, struct text *text)
@@ -151,6 +155,7 @@ static void write_collectives(const struct report *report, struct text *text)
     const struct mesh *mesh = plan_context_mesh(evaluator_context(report->evaluator));
     bool waits = false;
     heading(text, "Communication, most expensive first");
+    report_text_causes(report, text);
     if (report->collective_count == 0)
         text_add(text, "none\n");
     else
@@ -167,8 +172,9 @@ static void write_collectives(const struct report *report, struct text *text)
         text_printf(text, "%-18s %-14s %6lld %10s %10s %10s  %-22.22s %s\n",
                     report_kind_name(collective->kind), axes, (long long)collective->count, bytes, time,
                     exposed, report_cause(report, collective), place);
-        waits |= collective->exposed_ps > collective->time_ps;
     }
+    for (uint32_t i = 0; i < report->collective_count; i++)
+        waits |= report->collectives[i].exposed_ps > report->collectives[i].time_ps;
     if (waits)
         text_add(text, "More exposed than its time: it also waits for the collectives that are before it.\n");
     if (report->collective_count > SHOWN_COLLECTIVES)
@@ -322,9 +328,12 @@ static void write_search(const struct report *report, struct text *text)
         return;
     heading(text, "Search");
     text_printf(
-        text, "%llu rollouts, %llu evaluations, %u epochs; stopped: %s; %u decisions offered, %u left out\n",
-        (unsigned long long)state->rollouts, (unsigned long long)state->evaluations, state->epoch,
-        state->stop_reason, report->offered, report->pruned);
+        text,
+        "%llu rollouts, %llu price%s, %u epoch%s; stopped: %s; %u decisions offered, %u left out (they split "
+        "nothing, or too little)\n",
+        (unsigned long long)state->rollouts, (unsigned long long)state->evaluations,
+        state->evaluations == 1 ? "" : "s", state->epoch, state->epoch == 1 ? "" : "s", state->stop_reason,
+        report->offered, report->pruned);
     write_lengths(state, text);
     write_fold(report, text);
     for (uint32_t i = 0; i < state->curve_count && i < SEARCH_CURVE; i++) {

@@ -25,6 +25,7 @@ struct finder {
     int64_t *bytes, *time_ps; /* by group: of what has it whole */
     int64_t *most;            /* by group: bytes of the largest of these tensors */
     uint32_t *example;        /* by group: that tensor, a program value; NDA_NONE */
+    bool *gathered;           /* by group: it is a copy that collectives made of that value */
     bool *split;
     struct plan trial;
 };
@@ -75,6 +76,9 @@ static void weigh_value(struct finder *finder, uint32_t value, int64_t bytes)
         if (bytes > finder->most[group]) {
             finder->most[group] = bytes;
             finder->example[group] = origin;
+            finder->gathered[group] =
+                finder->local->values[value].step != SPMD_NONE &&
+                spmd_step_is_collective(&finder->local->steps[finder->local->values[value].step]);
         }
     }
 }
@@ -172,6 +176,24 @@ static bool no_rule(const struct finder *finder, uint32_t group, struct report_w
     return !some && largest >= 0;
 }
 
+/* the first op that slides a window over the group's dimensions, or slides them; false: none does */
+static bool find_window(const struct finder *finder, uint32_t group, struct report_whole *whole)
+{
+    const struct nda *n = finder->n;
+    uint32_t found = NDA_NONE;
+    for (uint32_t space = 0; space < n->space_count && found == NDA_NONE; space++)
+        for (uint32_t k = 0; k < n->spaces[space].factor_count; k++)
+            if (n->spaces[space].kind == NDA_SPACE_OP &&
+                n->factors[n->spaces[space].factors + k].kind == NDA_WINDOWED &&
+                group_at(n, n->spaces[space].factors + k) == group)
+                found = n->spaces[space].op;
+    if (found == NDA_NONE)
+        return false;
+    snprintf(whole->op, sizeof whole->op, "%s", ir_op_name(n->program, found));
+    report_where(n->program, found, whole->location, sizeof whole->location);
+    return true;
+}
+
 /* the plan with a decision before or behind all others */
 static enum error_code try_decision(struct finder *finder, struct plan_decision decision, bool first,
                                     struct report_whole *whole, struct error *e)
@@ -256,7 +278,7 @@ static void tell_example(const struct finder *finder, uint32_t group, char *out,
     report_type(program, value, type, sizeof type);
     if (origin->op == IR_NONE) {
         bool argument = origin->block == finder->n->block;
-        snprintf(out, room, "%s of %s", type,
+        snprintf(out, room, "%s%s of %s", finder->gathered[group] ? "the gathered " : "", type,
                  argument ? finder->report->arguments[origin->index].name : "a loop");
         return;
     }
@@ -307,8 +329,10 @@ static enum error_code explain(struct finder *finder, struct error *e)
     struct report *report = finder->report;
     for (uint32_t i = 0; i < report->whole_count; i++) {
         struct report_whole *whole = &report->whole[i];
-        if (mesh_devices(finder->mesh) > 1 && !some_axis_divides(finder, whole->size)) {
-            whole->reason = REPORT_DOES_NOT_DIVIDE;
+        bool divides = mesh_devices(finder->mesh) < 2 || some_axis_divides(finder, whole->size);
+        if (!divides && find_window(finder, whole->group, whole)) {
+            whole->reason = REPORT_NO_RULE; /* another size would not help */
+        } else if (!divides) {
             tell_sizes(finder, whole->size, whole->sizes, sizeof whole->sizes);
         } else if (no_rule(finder, whole->group, whole)) {
             whole->reason = REPORT_NO_RULE;
@@ -343,6 +367,7 @@ enum error_code report_find_whole(const struct plan_context *context, struct eva
     for (uint32_t i = 0; i < finder.n->group_count; i++)
         finder.example[i] = NDA_NONE;
     finder.split = mem_zalloc(finder.n->group_count + 1, sizeof *finder.split);
+    finder.gathered = mem_zalloc(finder.n->group_count + 1, sizeof *finder.gathered);
     plan_init(&finder.trial, finder.n, finder.mesh);
     weigh(&finder);
     list(&finder);
@@ -354,6 +379,7 @@ enum error_code report_find_whole(const struct plan_context *context, struct eva
     free(finder.most);
     free(finder.example);
     free(finder.split);
+    free(finder.gathered);
     return code;
 }
 

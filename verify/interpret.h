@@ -114,5 +114,7 @@ enum error_code verify_run(const struct ir_program *program, const char *functio
  * by their trip count when it can be read off the text, else once and *unknown_loops is raised. Saturates
  * at 2^63. */
 uint64_t verify_operations(const struct ir_program *program, uint32_t *unknown_loops);
+/* The same of one execution of an op, its regions not counted */
+uint64_t verify_op_operations(const struct ir_program *program, uint32_t op);
 
 #endif

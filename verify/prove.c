@@ -336,6 +336,7 @@ enum error_code verify_prove(const struct verify_reference *reference, const str
         if (code) {
             report->status = code == ERROR_NOT_AVAILABLE || code == ERROR_TOO_LARGE ? VERIFY_PROOF_NOT_RUN
                                                                                     : VERIFY_PROOF_DIFFERENT;
+            report->too_large = code == ERROR_TOO_LARGE;
             snprintf(report->reason, sizeof report->reason, "line %d: %.300s", own.line, own.message);
         }
     }

@@ -115,6 +115,7 @@ struct verify_report {
     double tolerance;
     uint32_t runs; /* of the sharded module: how many inputs it was compared on */
     uint64_t operations, collectives;
+    bool too_large;   /* not run to its end: more operations than the budget of options */
     char reason[400]; /* why not equal ("rounding: .." where inconclusive); "" when equal */
 };
 

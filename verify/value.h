@@ -168,9 +168,6 @@ VERIFY_FAMILY(verify_eval_lapack);
 double _Complex verify_number(const struct verify_value *value, int64_t i);
 void verify_set_number(struct verify_value *value, int64_t i, double _Complex x);
 
-/* ---- operations.c: scalar operations of one execution of an op on one device, its regions not counted */
-uint64_t verify_op_operations(const struct ir_program *program, uint32_t op);
-
 /* ---- collective.c: operands and results of all devices, [i * devices + d] */
 enum error_code verify_eval_collective(struct verify_state *state, uint32_t op, uint32_t devices,
                                        struct verify_value *in, struct verify_value *out,

@@ -37,6 +37,12 @@ for name in ['mlp.mlir', 'paper_attention.mlir', 'small/t2b.mlir', 'small/t2b.lo
         check(argument['role'] in ('parameter', 'optimizer', 'data', 'cache'), argument)
         check(all(g in labels for d in argument['dims'] for g in d['groups']), argument)
 
+# positions of a text from which a loss takes the target's score are no edges of a graph; a graph's are
+for module, named in ((models.parent / 'analysis/data/positions.mlir.gz', 'sequence'),
+                      (models.parent / 'analysis/data/positions_shifted.mlir.gz', 'sequence'), (models / 'small/gns.mlir', 'edges')):
+    labels = {g['label'] for g in json.loads(run(module, '--json').stdout)['groups']}
+    check(named in labels and (named == 'edges' or 'edges' not in labels), f'{module.name}: {sorted(labels)}')
+
 loc = json.loads(run(models / 'small/t2b.loc.mlir.gz', '--json').stdout)
 check(loc['arguments'][0]['name'] == 'params/embed' and loc['arguments'][-1]['name'] == 'batch/1', 'names by location')
 

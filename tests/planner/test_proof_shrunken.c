@@ -80,6 +80,15 @@ static void paper_sizes(void **state)
     check_equal("t2b.mlir.gz", "batch:data");
 }
 
+/* images flattened for attention, cut into windows and shuffled back; running sums over tokens x choices:
+ * products of dimensions that windows keep from being cut */
+static void products_and_windows(void **state)
+{
+    check_equal("unet.mlir.gz", "batch:data+megatron:model");
+    check_equal("shrunken/vision.mlir.gz", "fsdp:data+megatron:model");
+    check_equal("shrunken/routed.mlir.gz", "fsdp:data+megatron:model");
+}
+
 /* ---- planted errors ---- */
 /* what is planted into a step; false: it does not apply to this one */
 static bool plant(struct spmd_step *step, uint32_t kind)
@@ -136,6 +145,12 @@ static void planted_errors(void **state)
     assert_true(check_planted(&proved, 0, 5) >= 4);
     assert_true(check_planted(&proved, 1, 3) >= 2);
     assert_true(check_planted(&proved, 2, 3) >= 2);
+    close_plan(&proved);
+    open_model(&proved, "shrunken/vision.mlir.gz", "data=2,model=2", "fsdp:data+megatron:model");
+    prove(&proved);
+    assert_int_equal(proved.proof.status, VERIFY_PROOF_EQUAL);
+    assert_true(check_planted(&proved, 0, 3) >= 4);
+    assert_true(check_planted(&proved, 1, 2) >= 2);
     close_plan(&proved);
 }
 
@@ -250,16 +265,117 @@ static void what_cannot_be_cut_is_named(void **state)
     open_text(&proved, text, "data=4", "replicated");
     prove(&proved);
     assert_int_equal(proved.proof.status, VERIFY_PROOF_NOT_RUN);
-    assert_string_equal(proved.proof.reason,
-                        "too_large: the dimension of 1048576 elements (dim1048576) cannot be made smaller");
+    assert_string_equal(
+        proved.proof.reason,
+        "too_large: also at its smallest sizes stablehlo.fft at line 2 takes 2.2e+12 operations;"
+        " its dimension of 1048576 elements (dim1048576) cannot be made smaller:"
+        " stablehlo.fft at line 2 keeps it");
+    close_plan(&proved);
+}
+
+/* of `dim` of the result of the first op of that code */
+static int64_t result_size(const struct ir_program *program, enum ir_opcode code, uint32_t dim)
+{
+    for (uint32_t op = 0; op < program->op_count; op++)
+        if (program->ops[op].code == code)
+            return ir_type_dims(program, ir_value_type(program, ir_result(program, op, 0)))[dim];
+    return -1;
+}
+
+/* The number of groups of a convolution, the length of a running sum and the size of a matrix follow the
+ * dimensions; what is looked for by top_k does not, and as much is left as is looked for. */
+static void attributes_follow_sizes(void **state)
+{
+    static const char text[] =
+        "func.func public @main(%x: tensor<4096x64x512xf32>, %w: tensor<5x1x512xf32>,"
+        " %m: tensor<4096x512x512xf32>) -> (tensor<4096x64x512xf32>, tensor<4096x512x512xf32>,"
+        " tensor<4096x64x8xf32>) {\n"
+        "  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f],"
+        " window = {pad = [[2, 2]]} {batch_group_count = 1 : i64, feature_group_count = 512 : i64} :"
+        " (tensor<4096x64x512xf32>, tensor<5x1x512xf32>) -> tensor<4096x64x512xf32>\n"
+        "  %c = stablehlo.constant dense<0.0> : tensor<f32>\n"
+        "  %1 = \"stablehlo.reduce_window\"(%0, %c) <{window_dimensions = array<i64: 1, 64, 1>,"
+        " padding = dense<[[0, 0], [63, 0], [0, 0]]> : tensor<3x2xi64>}> ({\n"
+        "  ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
+        "    %s = stablehlo.add %a, %b : tensor<f32>\n"
+        "    stablehlo.return %s : tensor<f32>\n"
+        "  }) : (tensor<4096x64x512xf32>, tensor<f32>) -> tensor<4096x64x512xf32>\n"
+        "  %g = stablehlo.dot_general %m, %m, batching_dims = [0] x [0], contracting_dims = [2] x [2] :"
+        " (tensor<4096x512x512xf32>, tensor<4096x512x512xf32>) -> tensor<4096x512x512xf32>\n"
+        "  %2 = \"stablehlo.cholesky\"(%g) <{lower = true}> : (tensor<4096x512x512xf32>) ->"
+        " tensor<4096x512x512xf32>\n"
+        "  %v, %i = chlo.top_k(%1, k = 8) : tensor<4096x64x512xf32> ->"
+        " (tensor<4096x64x8xf32>, tensor<4096x64x8xi32>)\n"
+        "  return %1, %2, %v : tensor<4096x64x512xf32>, tensor<4096x512x512xf32>, tensor<4096x64x8xf32>\n}\n";
+    struct proved proved;
+    struct nda_shrink shrink;
+    struct planner_shrunken smaller;
+    struct error e = {0};
+    open_text(&proved, text, "data=4", "batch:data");
+    int64_t *shards = planner_shrink_shards(&proved.local);
+    nda_shrink_create(proved.subject.nda, shards, &shrink);
+    int64_t *sizes = mem_zalloc((size_t)shrink.class_count + 1, sizeof *sizes);
+    nda_shrink_sizes(&shrink, 2, sizes);
+    ASSERT_OK(
+        planner_shrunken_create(&shrink, sizes, true, proved.subject.context, &proved.local, &smaller, &e),
+        &e);
+    for (uint32_t op = 0; op < smaller.program.op_count; op++) {
+        struct ir_conv conv;
+        struct ir_window window;
+        if (smaller.program.ops[op].code == IR_CONVOLUTION) {
+            assert_int_equal(ir_conv(&smaller.program, op, &conv), 0);
+            assert_int_equal(conv.feature_groups, 8); /* k of top_k, which looks along them */
+        }
+        if (smaller.program.ops[op].code == IR_REDUCE_WINDOW) {
+            assert_int_equal(ir_reduce_window(&smaller.program, op, &window), 0);
+            assert_int_equal(window.size.at[1], 2);
+            assert_int_equal(window.low.at[1], 1);
+        }
+    }
+    assert_int_equal(result_size(&smaller.program, IR_CHOLESKY, 1), 2);
+    assert_int_equal(result_size(&smaller.program, IR_CHOLESKY, 2), 2);
+    assert_int_equal(result_size(&smaller.program, IR_CHLO_TOP_K, 2), 8);
+    planner_shrunken_release(&smaller);
+    nda_shrink_release(&shrink);
+    free(sizes);
+    free(shards);
+    prove(&proved);
+    if (proved.proof.status != VERIFY_PROOF_EQUAL)
+        fail_msg("%s: %s", verify_status_text(proved.proof.status), proved.proof.reason);
+    close_plan(&proved);
+}
+
+/* what every device computes for itself counts for each: a module that is small enough, its devices not */
+static void devices_are_too_many(void **state)
+{
+    struct proved proved;
+    struct error e = {0};
+    struct verify_options options = {.max_operations = 0};
+    open_model(&proved, "small/t2b_flat.mlir", "data=4,model=2", "fsdp:data+megatron:model");
+    prove(&proved);
+    assert_int_equal(proved.proof.status, VERIFY_PROOF_EQUAL);
+    assert_int_equal(proved.proof.shrunken.factor_count, 0);
+    uint64_t once = proved.proof.local.operations / proved.proof.local.runs;
+    assert_true(once > proved.proof.operations);
+    options.max_operations = (once + proved.proof.operations) / 2;
+    ASSERT_OK(planner_proof_any_size(&proved.subject.program, proved.subject.context, &proved.plan,
+                                     &proved.local, 1, &options, &proved.proof, &e),
+              &e);
+    if (proved.proof.status != VERIFY_PROOF_EQUAL)
+        fail_msg("%s: %s", verify_status_text(proved.proof.status), proved.proof.reason);
+    assert_true(proved.proof.shrunken.factor_count > 0);
     close_plan(&proved);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(paper_sizes), cmocka_unit_test(planted_errors),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(paper_sizes),
+                                       cmocka_unit_test(planted_errors),
                                        cmocka_unit_test(parts_keep_their_ratio),
                                        cmocka_unit_test(windows_shrink_with_their_results),
+                                       cmocka_unit_test(products_and_windows),
+                                       cmocka_unit_test(attributes_follow_sizes),
+                                       cmocka_unit_test(devices_are_too_many),
                                        cmocka_unit_test(what_cannot_be_cut_is_named)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,7 +17,7 @@ tests = pathlib.Path(os.environ['TOAST_SOURCE']) / 'tests'
 sys.path.insert(0, str(tests / 'support'))
 from networks import network   # noqa: E402
 
-EQUAL = 1e-9        # costs nearer than this are equal: the text of a report has nine digits
+EQUAL = 1e-6        # costs nearer than this are equal: report.txt prints six digits
 ATTRIBUTED = 0.95   # of the bytes moved
 PARTS = 1e-6        # the parts of a peak sum to it
 ROOM = 1.05         # another limit is another search, which may end a little beside the plan that the limit was read from
@@ -55,7 +55,7 @@ def answers_best(report, case):
             continue
         check(answer['fits'] and answer['cost'] <= row['cost'] * (1 + EQUAL), f'{case}: {name} fits and costs {row["cost"]}: {answer}')
         if abs(row['cost'] - answer['cost']) <= EQUAL * row['cost']:
-            check(answer['peak_bytes'] <= row['peak_bytes'], f'{case}: {name} costs the same and takes {row["peak_bytes"]}: {answer}')
+            check(answer['peak_bytes'] <= row['peak_bytes'] * (1 + EQUAL), f'{case}: {name} costs the same and takes {row["peak_bytes"]}: {answer}')
 
 
 def attributes(report, case):

@@ -67,7 +67,7 @@ def check_report(r):
         members(d, 'decision worth_ps', 'decision')
     for c in r['choices']:
         members(c, 'choice worth_ps factors of', 'choice')
-    members(r['classes'], 'expert rows', 'classes')
+    members(r['classes'], 'expert rows alike', 'classes')
     for c in r['classes']['rows']:
         members(c, 'kind name type count bytes ours expert yours', 'class')
         check(c['kind'] in ('weight', 'activation') and (c['expert'] is None) == (r['classes']['expert'] is None), f'class: {c}')

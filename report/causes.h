@@ -1,0 +1,19 @@
+/* Communication by cause: what each decision (or choice of a network's plan) makes the devices exchange, and
+ * how long computation waits for it. */
+#ifndef TOAST_REPORT_CAUSES_H
+#define TOAST_REPORT_CAUSES_H
+
+#include "report/report.h"
+
+struct report_cause_row {
+    const char *cause; /* report_cause's; borrowed from the report */
+    int64_t count;     /* collectives in a step, trip counts included */
+    int64_t bytes;     /* of their results on a device, together */
+    int64_t time_ps, exposed_ps;
+};
+/* what computation waits for longest first; owned (free), refers to the report */
+struct report_cause_row *report_causes(const struct report *report, uint32_t *count);
+/* its part of the communication's section of report.txt; nothing without collectives */
+void report_text_causes(const struct report *report, struct text *text);
+
+#endif

@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# label: unit
+# timeout: 480
+"""What stood in reports and could not be believed, as readers of public models' reports found it: layers that are equal lie alike or the report says what
+that would cost; communication sums up by cause; what is whole is whole where it is said to be; another size helps no window; a plan
+that is an expert's is called so."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+toast = os.path.join(os.environ['TOAST_BIN'], 'toast')
+models = pathlib.Path(os.environ['TOAST_SOURCE']) / 'tests/models'
+failures = []
+
+
+def check(ok, message):
+    if not ok:
+        failures.append(message)
+        print('FAILED', message)
+
+
+def plan(module, mesh, out, *more):
+    command = [toast, 'plan', str(models / module), '--mesh', mesh, '--device', 'a100-40', '-o', str(out), '--quiet', '--rollouts', '100', '--outputs', 'plan,report', *more]
+    done = subprocess.run(command, capture_output=True, text=True)
+    check(done.returncode in (0, 3), f'{module} {mesh}: {done.stderr}')
+    return json.loads((out / 'report.json').read_text()), (out / 'report.txt').read_text()
+
+
+def layers_are_alike(folder):
+    """plans of the network, which is solved op by op (tests/plan_cfn/test_alike.c judges them); a plan of decisions says nothing"""
+    for name, mesh, limit in (('llama_6', 'data=2,model=4', 9000000), ('moe_6', 'data=4,model=2', 9000000)):
+        report, text = plan(f'segments/{name}.mlir.gz', mesh, folder, '--planner', 'cfn', '--no-baselines', '--memory-limit', str(limit))
+        case, alike = f'{name} {mesh}', report['classes']['alike']
+        factors = json.loads((folder / 'plan.json').read_text())['factors']
+        check(('Equal layers are split alike.' in text) == bool(factors and alike is None), f'{case}: {alike} of {len(factors)} factors')
+        check(('lie otherwise than most of their like' in text) == (alike is not None), f'{case}: {alike}')
+
+
+def causes_sum_up(report, text, case):
+    check(report['collectives'], f'{case}: nothing to sum up')
+    if not report['collectives']:
+        return
+    section = text[text.index('\nby cause, what'):text.index('\none by one:')].splitlines()[3:]
+    count = sum(int(line[50:].split()[0]) for line in section if line.strip())
+    check(count == sum(c['count'] for c in report['collectives']), f'{case}: {count} collectives by cause')
+    check({line[:50].strip() for line in section if line.strip()} == {c['because'] for c in report['collectives']}, f'{case}: causes: {section}')
+
+
+def windows(folder):
+    report, _ = plan('small/unet.mlir', 'data=2,model=2', folder, '--planner', 'baselines')
+    kernels = [w for w in report['whole'] if w['size'] == 3]
+    check(kernels and all(w['reason'] == 'no_rule' and w['op'] == 'stablehlo.convolution' for w in kernels), f'kernels: {kernels}')
+
+
+def gathered(folder):
+    """an argument that is split in a dimension is not whole in it: what is whole was gathered of it"""
+    seen = 0
+    for module, mesh in (('small/gns.mlir', 'data=4,model=2'), ('small/gpt.mlir', 'data=4,model=2'), ('small/t2b.mlir', 'data=4,model=2')):
+        report, text = plan(module, mesh, folder, '--planner', 'baselines', '--memory-limit', '300000')
+        causes_sum_up(report, text, module)
+        arguments = {a['name']: a for a in json.loads((folder / 'plan.json').read_text())['arguments']}
+        for row in report['whole']:
+            name = (row['example'] or '').rsplit(' of ', 1)[-1]
+            if name not in arguments:
+                continue
+            split = any(row['dimension'] in groups and axes for groups, axes in zip(arguments[name]['groups'], arguments[name]['dims']))
+            check(split <= row['example'].startswith('the gathered '), f'{module}: {row} but {arguments[name]}')
+            seen += split
+    print(f'{seen} rows name what was gathered')
+    check(seen, 'no row names what was gathered')
+
+
+def experts_are_named(folder):
+    """the network finds what an expert does, but for 17 ps of 3.7 ms"""
+    report, text = plan('itx.mlir.gz', 'data=2,model=4', folder)
+    equal = [b['name'] for b in report['baselines'] if b['name'] != 'cfn' and abs(b['cost'] / report['summary']['cost'] - 1) < 1e-6]
+    check(not equal or report['summary']['found_by'] != 'cfn', f'itx: found by {report["summary"]["found_by"]}, as good as {equal}')
+    check(equal, 'itx: no expert is as good')
+    check('no communication\n' in text and 'of the communication blocks' not in text, 'itx: communication of none')
+
+
+with tempfile.TemporaryDirectory() as temporary:
+    folder = pathlib.Path(temporary)
+    layers_are_alike(folder)
+    windows(folder)
+    gathered(folder)
+    experts_are_named(folder)
+sys.exit(1 if failures else 0)
