@@ -69,7 +69,7 @@ static void prices_are_near(void **state)
                 plan_apply(subject.context, &plan, decisions[rng_below(&rng, count)]);
             assert_true(fold_holds(fold, &plan));
             ASSERT_OK(evaluator_price(session, &plan, &whole, NULL, &e), &e);
-            ASSERT_OK(evaluator_price_folded(session, &plan, &folded, NULL, &e), &e);
+            ASSERT_OK(evaluator_price_folded(session, &plan, NULL, &folded, NULL, &e), &e);
             assert_int_equal(folded.argument_bytes, whole.argument_bytes);
             assert_int_equal(folded.output_bytes, whole.output_bytes);
             sum += apart(folded.step_ps, whole.step_ps);
@@ -113,7 +113,7 @@ static void unlike_layers_are_priced_whole(void **state)
     assert_true(changed);
     assert_false(fold_holds(fold, &plan));
     ASSERT_OK(evaluator_price(session, &plan, &whole, NULL, &e), &e);
-    ASSERT_OK(evaluator_price_folded(session, &plan, &folded, NULL, &e), &e);
+    ASSERT_OK(evaluator_price_folded(session, &plan, NULL, &folded, NULL, &e), &e);
     assert_memory_equal(&whole, &folded, sizeof whole);
     plan_release(&plan);
     evaluator_session_destroy(session);
@@ -151,7 +151,7 @@ static void searches_publish_whole_prices(void **state)
         struct cost cost;
         assert_true(search_plan_replay(subject.context, from, &plan));
         if (from->estimated) { /* far behind */
-            ASSERT_OK(evaluator_price_folded(session, &plan, &price, &cost, &e), &e);
+            ASSERT_OK(evaluator_price_folded(session, &plan, NULL, &price, &cost, &e), &e);
             assert_true((double)cost.c > 1.015 * (double)one.best.cost.c || cost.over_steps > 0);
             estimated++;
         } else {
@@ -189,7 +189,7 @@ static void memory_that_the_fold_cannot_tell_is_priced_whole(void **state)
         for (uint64_t n = 1 + rng_below(&rng, 8); n-- > 0;)
             plan_apply(subject.context, &plan, decisions[rng_below(&rng, count)]);
         ASSERT_OK(evaluator_price(session, &plan, &whole, NULL, &e), &e);
-        ASSERT_OK(evaluator_price_folded(session, &plan, &folded, NULL, &e), &e);
+        ASSERT_OK(evaluator_price_folded(session, &plan, NULL, &folded, NULL, &e), &e);
         assert_true(apart(folded.peak_bytes, whole.peak_bytes) <= 0.005);
     }
     plan_release(&plan);
@@ -228,8 +228,8 @@ static void thin_plans_are_the_same_plans(void **state)
                                  plan_apply(subject.context, &whole, decision) > 0);
                 assert_int_equal(hash128_compare(thin.hash, whole.hash), 0);
             }
-            ASSERT_OK(evaluator_price_thin(session, &thin, &priced, &one, NULL, &e), &e);
-            ASSERT_OK(evaluator_price_folded(other, &whole, &two, NULL, &e), &e);
+            ASSERT_OK(evaluator_price_thin(session, &thin, NULL, &priced, &one, NULL, &e), &e);
+            ASSERT_OK(evaluator_price_folded(other, &whole, NULL, &two, NULL, &e), &e);
             if (priced)
                 assert_memory_equal(&one, &two, sizeof one);
             count_priced += priced;
