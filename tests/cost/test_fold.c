@@ -197,6 +197,44 @@ static void memory_that_the_fold_cannot_tell_is_priced_whole(void **state)
     subject_close(&subject);
 }
 
+/* .. but where a plan costs too much whatever its memory: then it is the least that it may hold */
+static void memory_of_a_hopeless_plan_is_left_open(void **state)
+{
+    (void)state;
+    const struct cost all = {0, 0}, none = {INT64_MAX, 0};
+    struct subject subject;
+    struct plan plan;
+    struct error e;
+    struct rng rng = {7};
+    uint32_t count, left_open = 0;
+    open_sample(&samples[3], &subject);
+    assert_true(evaluator_fold(subject.evaluator, 4));
+    struct evaluator_session *session = evaluator_session_create(subject.evaluator);
+    const struct plan_decision *decisions = plan_context_decisions(subject.context, &count);
+    plan_init(&plan, subject.nda, &subject.mesh);
+    for (uint32_t k = 0; k < 200; k++) {
+        struct price known, hopeless, hopeful;
+        plan_copy(&plan, plan_context_start(subject.context));
+        for (uint64_t n = 1 + rng_below(&rng, 8); n-- > 0;)
+            plan_apply(subject.context, &plan, decisions[rng_below(&rng, count)]);
+        ASSERT_OK(evaluator_price_folded(session, &plan, NULL, &known, NULL, &e), &e);
+        ASSERT_OK(evaluator_price_folded(session, &plan, &none, &hopeful, NULL, &e), &e);
+        ASSERT_OK(evaluator_price_folded(session, &plan, &all, &hopeless, NULL, &e), &e);
+        assert_memory_equal(&known, &hopeful, sizeof known);
+        assert_true(apart(hopeless.step_ps, known.step_ps) <= 0.005);
+        assert_true((double)hopeless.peak_bytes <= 1.005 * (double)known.peak_bytes);
+        if (memcmp(&known, &hopeless, sizeof known) == 0)
+            continue;
+        left_open++;
+        assert_int_equal(hopeless.peak_bytes, hopeless.program_peak_bytes);
+        assert_int_equal(hopeless.peak_order, COST_ORDER_PROGRAM);
+    }
+    assert_in_range(left_open, 1, 199);
+    plan_release(&plan);
+    evaluator_session_destroy(session);
+    subject_close(&subject);
+}
+
 /* a decision has the effect, the hash and the price on a thin plan that it has on the plan with all cells */
 static void thin_plans_are_the_same_plans(void **state)
 {
@@ -358,6 +396,7 @@ int main(void)
                                        cmocka_unit_test(late_gradients_fold),
                                        cmocka_unit_test(thin_plans_are_the_same_plans),
                                        cmocka_unit_test(memory_that_the_fold_cannot_tell_is_priced_whole),
+                                       cmocka_unit_test(memory_of_a_hopeless_plan_is_left_open),
                                        cmocka_unit_test(a_layer_of_its_own_makes_no_plan_thin),
                                        cmocka_unit_test(threads_change_no_expert)};
     return cmocka_run_group_tests(tests, NULL, NULL);
