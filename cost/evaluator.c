@@ -199,18 +199,14 @@ static bool is_believed(const struct price *price)
     return (double)price->depth_first_peak_bytes <= BELIEVED * (double)price->program_peak_bytes;
 }
 
-/* Does a plan whose price is not to be believed cost too much even if it holds no more than in the program's
- * order, which a fold does tell? Then that is its price: nobody needs to know by how much it is wrong. */
+/* Is a price that is not to be believed good enough? The fold says too much of what a plan holds, never too
+ * little: where even that fits, memory adds nothing to the cost, and of a plan that costs too much nobody
+ * needs to know how much it holds. */
 static bool is_hopeless(const struct evaluator *evaluator, const struct price *fresh,
-                        const struct cost *hopeless, struct memo *out)
+                        const struct cost *hopeless)
 {
-    out->price = *fresh;
-    out->price.peak_bytes = fresh->program_peak_bytes;
-    out->price.peak_order = COST_ORDER_PROGRAM;
-    if (!hopeless)
-        return false;
-    struct cost least = price_cost(&out->price, &evaluator->unsharded, evaluator->machine.memory_limit_bytes);
-    return least.over_steps >= hopeless->over_steps && least.c > hopeless->c;
+    struct cost cost = price_cost(fresh, &evaluator->unsharded, evaluator->machine.memory_limit_bytes);
+    return hopeless && cost.over_steps == 0 && cost.c > hopeless->c;
 }
 
 /* Of a plan, whole or thin, for which the fold holds. *priced: false where what the fold says of it is not to
@@ -229,10 +225,9 @@ static enum error_code price_fold(struct evaluator_session *session, const struc
         TRY(price_once(evaluator, evaluator->folded_context, &fold, plan, &session->folded, &fresh, e));
         *memo = (struct memo){key, fresh, true, !is_believed(&fresh)};
     }
-    struct memo least = {.used = false};
-    *priced = !memo->refused || is_hopeless(evaluator, &memo->price, hopeless, &least);
+    *priced = !memo->refused || is_hopeless(evaluator, &memo->price, hopeless);
     if (*priced)
-        answer(evaluator, memo->refused ? &least : memo, out, cost);
+        answer(evaluator, memo, out, cost);
     return ERROR_OK;
 }
 

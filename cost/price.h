@@ -144,9 +144,8 @@ enum error_code evaluator_price(struct evaluator_session *evaluator_session, con
                                 struct price *out, struct cost *cost, struct error *e) BASE_CHECKED;
 /* The same from the folded program: an estimate of evaluator_price, far sooner where many layers are gone. Of
  * plans for which the fold does not hold (fold_holds) or whose memory it cannot tell (evaluator.c), and
- * without a fold, it is evaluator_price itself. hopeless: NULL, or a cost; of a plan whose memory it cannot
- * tell, but which by the least that it may hold costs more and is as far over the limit, or further, this
- * least is the answer. */
+ * without a fold, it is evaluator_price itself. hopeless: NULL, or a cost; of a plan that costs
+ * more and fits by what the fold says, which is never too little, it is the fold's all the same. */
 enum error_code evaluator_price_folded(struct evaluator_session *session, const struct plan *plan,
                                        const struct cost *hopeless, struct price *out, struct cost *cost,
                                        struct error *e) BASE_CHECKED;
