@@ -28,14 +28,20 @@ static const struct sample {
     {"/tests/models/gpt.mlir.gz", "data=4,model=4", "h100", 32, 40, 0.0005, 0.95},
 };
 
-static void open_sample(const struct sample *sample, struct subject *subject)
+/* limit_bytes: of a device's memory; 0: what it has */
+static void open_limited(const struct sample *sample, int64_t limit_bytes, struct subject *subject)
 {
     char path[600];
     struct error e;
     snprintf(path, sizeof path, "%s%s", TOAST_SOURCE_DIR, sample->path);
     ASSERT_OK(subject_file(subject, path, &e), &e);
     ASSERT_OK(subject_mesh(subject, sample->mesh, &e), &e);
-    ASSERT_OK(subject_device(subject, sample->device, 0, &e), &e);
+    ASSERT_OK(subject_device(subject, sample->device, limit_bytes, &e), &e);
+}
+
+static void open_sample(const struct sample *sample, struct subject *subject)
+{
+    open_limited(sample, 0, subject);
 }
 
 static double apart(int64_t folded, int64_t whole)
@@ -198,6 +204,7 @@ static void memory_that_the_fold_cannot_tell_is_priced_whole(void **state)
     subject_close(&subject);
 }
 
+#define ROOMY (INT64_C(1) << 42) /* any plan of t2b fits */
 /* .. but where a plan that fits costs too much: then it is the most that it may hold, and the same cost */
 static void memory_of_a_hopeless_plan_is_left_open(void **state)
 {
@@ -208,7 +215,7 @@ static void memory_of_a_hopeless_plan_is_left_open(void **state)
     struct error e;
     struct rng rng = {7};
     uint32_t count, left_open = 0;
-    open_sample(&samples[3], &subject);
+    open_limited(&samples[3], ROOMY, &subject);
     assert_true(evaluator_fold(subject.evaluator, 4));
     struct evaluator_session *session = evaluator_session_create(subject.evaluator);
     const struct plan_decision *decisions = plan_context_decisions(subject.context, &count);
