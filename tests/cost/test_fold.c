@@ -11,7 +11,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const struct sample {
     const char *path, *mesh, *device;
@@ -230,7 +229,7 @@ static void memory_of_a_hopeless_plan_is_left_open(void **state)
         ASSERT_OK(evaluator_price_folded(session, &plan, &none, &hopeful, NULL, &e), &e);
         ASSERT_OK(evaluator_price_folded(session, &plan, &all, &hopeless, &rough, &e), &e);
         assert_memory_equal(&known, &hopeful, sizeof known);
-        if (memcmp(&known, &hopeless, sizeof known) == 0)
+        if (known.peak_bytes == hopeless.peak_bytes && known.step_ps == hopeless.step_ps)
             continue;
         left_open++;
         assert_int_equal(rough.over_steps, cost.over_steps);
