@@ -37,7 +37,7 @@ static enum error_code compare(struct evaluator_session *session, const struct p
     double start = now_s();
     TRY(evaluator_price(session, plan, &whole, NULL, e));
     double middle = now_s();
-    TRY(evaluator_price_folded(session, plan, &folded, NULL, e));
+    TRY(evaluator_price_folded(session, plan, NULL, &folded, NULL, e));
     totals->folded_s += now_s() - middle;
     totals->whole_s += middle - start;
     double step = (double)folded.step_ps / (double)whole.step_ps - 1,

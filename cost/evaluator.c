@@ -199,10 +199,21 @@ static bool is_believed(const struct price *price)
     return (double)price->depth_first_peak_bytes <= BELIEVED * (double)price->program_peak_bytes;
 }
 
+/* Is a price that is not to be believed good enough? The fold says too much of what a plan holds, never too
+ * little: where even that fits, memory adds nothing to the cost, and of a plan that costs too much nobody
+ * needs to know how much it holds. */
+static bool is_hopeless(const struct evaluator *evaluator, const struct price *fresh,
+                        const struct cost *hopeless)
+{
+    struct cost cost = price_cost(fresh, &evaluator->unsharded, evaluator->machine.memory_limit_bytes);
+    return hopeless && cost.over_steps == 0 && cost.c > hopeless->c;
+}
+
 /* Of a plan, whole or thin, for which the fold holds. *priced: false where what the fold says of it is not to
  * be believed. */
-static enum error_code price_fold(struct evaluator_session *session, const struct plan *plan, bool *priced,
-                                  struct price *out, struct cost *cost, struct error *e)
+static enum error_code price_fold(struct evaluator_session *session, const struct plan *plan,
+                                  const struct cost *hopeless, bool *priced, struct price *out,
+                                  struct cost *cost, struct error *e)
 {
     const struct evaluator *evaluator = session->evaluator;
     struct hash128 key = {~plan->hash.hi, ~plan->hash.lo}; /* the plan's own is of the whole */
@@ -214,19 +225,20 @@ static enum error_code price_fold(struct evaluator_session *session, const struc
         TRY(price_once(evaluator, evaluator->folded_context, &fold, plan, &session->folded, &fresh, e));
         *memo = (struct memo){key, fresh, true, !is_believed(&fresh)};
     }
-    *priced = !memo->refused;
+    *priced = !memo->refused || is_hopeless(evaluator, &memo->price, hopeless);
     if (*priced)
         answer(evaluator, memo, out, cost);
     return ERROR_OK;
 }
 
 enum error_code evaluator_price_folded(struct evaluator_session *session, const struct plan *plan,
-                                       struct price *out, struct cost *cost, struct error *e)
+                                       const struct cost *hopeless, struct price *out, struct cost *cost,
+                                       struct error *e)
 {
     const struct fold *fold = session->evaluator->fold;
     bool priced = false;
     if (fold && fold_holds(fold, plan))
-        TRY(price_fold(session, plan, &priced, out, cost, e));
+        TRY(price_fold(session, plan, hopeless, &priced, out, cost, e));
     return priced ? ERROR_OK : evaluator_price(session, plan, out, cost, e);
 }
 
@@ -235,9 +247,10 @@ const struct plan_context *evaluator_thin_context(const struct evaluator *evalua
     return evaluator->thin ? thin_context(evaluator->thin) : NULL;
 }
 
-enum error_code evaluator_price_thin(struct evaluator_session *session, const struct plan *thin, bool *priced,
-                                     struct price *out, struct cost *cost, struct error *e)
+enum error_code evaluator_price_thin(struct evaluator_session *session, const struct plan *thin,
+                                     const struct cost *hopeless, bool *priced, struct price *out,
+                                     struct cost *cost, struct error *e)
 {
     *priced = thin_holds(session->evaluator->thin, thin);
-    return *priced ? price_fold(session, thin, priced, out, cost, e) : ERROR_OK;
+    return *priced ? price_fold(session, thin, hopeless, priced, out, cost, e) : ERROR_OK;
 }

@@ -144,15 +144,18 @@ enum error_code evaluator_price(struct evaluator_session *evaluator_session, con
                                 struct price *out, struct cost *cost, struct error *e) BASE_CHECKED;
 /* The same from the folded program: an estimate of evaluator_price, far sooner where many layers are gone. Of
  * plans for which the fold does not hold (fold_holds) or whose memory it cannot tell (evaluator.c), and
- * without a fold, it is evaluator_price itself. */
+ * without a fold, it is evaluator_price itself. hopeless: NULL, or a cost; of a plan that costs
+ * more and fits by what the fold says, which is never too little, it is the fold's all the same. */
 enum error_code evaluator_price_folded(struct evaluator_session *session, const struct plan *plan,
-                                       struct price *out, struct cost *cost, struct error *e) BASE_CHECKED;
+                                       const struct cost *hopeless, struct price *out, struct cost *cost,
+                                       struct error *e) BASE_CHECKED;
 /* What makes thin plans (analysis/thin.h): decisions are applied in less time, hashes are the same. NULL: the
  * program is not folded, or its layers are not alike. Borrowed. */
 const struct plan_context *evaluator_thin_context(const struct evaluator *evaluator);
 /* evaluator_price_folded of a thin plan. *priced: false where the fold does not hold for it or cannot tell:
  * the caller then makes the whole plan and asks evaluator_price. */
-enum error_code evaluator_price_thin(struct evaluator_session *session, const struct plan *thin, bool *priced,
-                                     struct price *out, struct cost *cost, struct error *e) BASE_CHECKED;
+enum error_code evaluator_price_thin(struct evaluator_session *session, const struct plan *thin,
+                                     const struct cost *hopeless, bool *priced, struct price *out,
+                                     struct cost *cost, struct error *e) BASE_CHECKED;
 
 #endif

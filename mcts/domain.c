@@ -138,11 +138,12 @@ static enum error_code price(void *session, const struct search_list *list, stru
 {
     struct replayer *replayer = session;
     const struct plan *plan;
+    const struct cost *hopeless = replayer->domain->has_hopeless ? &replayer->domain->hopeless : NULL;
     bool priced = false;
     TRY(plan_of(replayer, list, &plan, e));
     if (!replayer->thin)
-        return evaluator_price_folded(replayer->evaluator, plan, price, cost, e);
-    TRY(evaluator_price_thin(replayer->evaluator, plan, &priced, price, cost, e));
+        return evaluator_price_folded(replayer->evaluator, plan, hopeless, price, cost, e);
+    TRY(evaluator_price_thin(replayer->evaluator, plan, hopeless, &priced, price, cost, e));
     return priced ? ERROR_OK : price_whole(session, list, price, cost, e);
 }
 

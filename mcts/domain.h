@@ -34,6 +34,10 @@ struct search_domain {
                                                uint32_t *count);
     uint32_t variant_turns;
     uint32_t baseline_count;
+    /* what costs more cannot be the best: prices of it may be rough (evaluator_price_folded). The search sets
+     * it when all experts are priced, so that prices are the same in every process and thread */
+    struct cost hopeless;
+    bool has_hopeless;
     uint64_t operations; /* size of the program: sets budget and tasks */
     uint64_t devices;
     void (*destroy)(struct search_domain *d);

@@ -368,6 +368,17 @@ static enum error_code price_root(struct search *search, void *session, struct e
     return code;
 }
 
+/* With a margin: what is dearer than an expert that was priced cannot win, however the fold errs. Where no
+ * expert fits, memory orders the plans, and none is hopeless. */
+static void set_hopeless(struct search *search)
+{
+    struct search_domain *domain = search->domain;
+    const struct cost *best = &search->best_baseline;
+    domain->has_hopeless = domain->price_whole && domain->baseline_count && !search->options.no_baselines &&
+                           best->over_steps == 0;
+    domain->hopeless = (struct cost){best->c + best->c / NEAR_BEST, 0};
+}
+
 static enum error_code price_baselines(struct search *search, struct error *e)
 {
     struct pricers pricers;
@@ -386,6 +397,7 @@ static enum error_code price_baselines(struct search *search, struct error *e)
         code = run_round(&round, e);
     if (!code)
         code = climb(search, &pricers, e);
+    set_hopeless(search);
     close_pricers(search, &pricers);
     search->options.sessions = NULL;
     return code;

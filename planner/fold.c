@@ -66,7 +66,7 @@ static enum error_code price_trial(struct check *check, uint32_t thread, struct 
     for (uint32_t i = 0; i < trial->count; i++)
         plan_apply(check->context, plan, trial->decisions[i]);
     if (check->on_fold)
-        TRY(evaluator_price_folded(check->sessions[thread], plan, &trial->folded, &trial->cost, e));
+        TRY(evaluator_price_folded(check->sessions[thread], plan, NULL, &trial->folded, &trial->cost, e));
     if (check->on_whole)
         TRY(evaluator_price(check->sessions[thread], plan, &trial->whole, NULL, e));
     return ERROR_OK;

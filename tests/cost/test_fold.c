@@ -27,14 +27,20 @@ static const struct sample {
     {"/tests/models/gpt.mlir.gz", "data=4,model=4", "h100", 32, 40, 0.0005, 0.95},
 };
 
-static void open_sample(const struct sample *sample, struct subject *subject)
+/* limit_bytes: of a device's memory; 0: what it has */
+static void open_limited(const struct sample *sample, int64_t limit_bytes, struct subject *subject)
 {
     char path[600];
     struct error e;
     snprintf(path, sizeof path, "%s%s", TOAST_SOURCE_DIR, sample->path);
     ASSERT_OK(subject_file(subject, path, &e), &e);
     ASSERT_OK(subject_mesh(subject, sample->mesh, &e), &e);
-    ASSERT_OK(subject_device(subject, sample->device, 0, &e), &e);
+    ASSERT_OK(subject_device(subject, sample->device, limit_bytes, &e), &e);
+}
+
+static void open_sample(const struct sample *sample, struct subject *subject)
+{
+    open_limited(sample, 0, subject);
 }
 
 static double apart(int64_t folded, int64_t whole)
@@ -69,7 +75,7 @@ static void prices_are_near(void **state)
                 plan_apply(subject.context, &plan, decisions[rng_below(&rng, count)]);
             assert_true(fold_holds(fold, &plan));
             ASSERT_OK(evaluator_price(session, &plan, &whole, NULL, &e), &e);
-            ASSERT_OK(evaluator_price_folded(session, &plan, &folded, NULL, &e), &e);
+            ASSERT_OK(evaluator_price_folded(session, &plan, NULL, &folded, NULL, &e), &e);
             assert_int_equal(folded.argument_bytes, whole.argument_bytes);
             assert_int_equal(folded.output_bytes, whole.output_bytes);
             sum += apart(folded.step_ps, whole.step_ps);
@@ -113,7 +119,7 @@ static void unlike_layers_are_priced_whole(void **state)
     assert_true(changed);
     assert_false(fold_holds(fold, &plan));
     ASSERT_OK(evaluator_price(session, &plan, &whole, NULL, &e), &e);
-    ASSERT_OK(evaluator_price_folded(session, &plan, &folded, NULL, &e), &e);
+    ASSERT_OK(evaluator_price_folded(session, &plan, NULL, &folded, NULL, &e), &e);
     assert_memory_equal(&whole, &folded, sizeof whole);
     plan_release(&plan);
     evaluator_session_destroy(session);
@@ -151,7 +157,7 @@ static void searches_publish_whole_prices(void **state)
         struct cost cost;
         assert_true(search_plan_replay(subject.context, from, &plan));
         if (from->estimated) { /* far behind */
-            ASSERT_OK(evaluator_price_folded(session, &plan, &price, &cost, &e), &e);
+            ASSERT_OK(evaluator_price_folded(session, &plan, NULL, &price, &cost, &e), &e);
             assert_true((double)cost.c > 1.015 * (double)one.best.cost.c || cost.over_steps > 0);
             estimated++;
         } else {
@@ -189,9 +195,48 @@ static void memory_that_the_fold_cannot_tell_is_priced_whole(void **state)
         for (uint64_t n = 1 + rng_below(&rng, 8); n-- > 0;)
             plan_apply(subject.context, &plan, decisions[rng_below(&rng, count)]);
         ASSERT_OK(evaluator_price(session, &plan, &whole, NULL, &e), &e);
-        ASSERT_OK(evaluator_price_folded(session, &plan, &folded, NULL, &e), &e);
+        ASSERT_OK(evaluator_price_folded(session, &plan, NULL, &folded, NULL, &e), &e);
         assert_true(apart(folded.peak_bytes, whole.peak_bytes) <= 0.005);
     }
+    plan_release(&plan);
+    evaluator_session_destroy(session);
+    subject_close(&subject);
+}
+
+#define ROOMY (INT64_C(1) << 42) /* any plan of t2b fits */
+/* .. but where a plan that fits costs too much: then it is the most that it may hold, and the same cost */
+static void memory_of_a_hopeless_plan_is_left_open(void **state)
+{
+    (void)state;
+    const struct cost all = {0, 0}, none = {INT64_MAX, 0};
+    struct subject subject;
+    struct plan plan;
+    struct error e;
+    struct rng rng = {7};
+    uint32_t count, left_open = 0;
+    open_limited(&samples[3], ROOMY, &subject);
+    assert_true(evaluator_fold(subject.evaluator, 4));
+    struct evaluator_session *session = evaluator_session_create(subject.evaluator);
+    const struct plan_decision *decisions = plan_context_decisions(subject.context, &count);
+    plan_init(&plan, subject.nda, &subject.mesh);
+    for (uint32_t k = 0; k < 200; k++) {
+        struct price known, hopeless, hopeful;
+        struct cost cost, rough;
+        plan_copy(&plan, plan_context_start(subject.context));
+        for (uint64_t n = 1 + rng_below(&rng, 8); n-- > 0;)
+            plan_apply(subject.context, &plan, decisions[rng_below(&rng, count)]);
+        ASSERT_OK(evaluator_price_folded(session, &plan, NULL, &known, &cost, &e), &e);
+        ASSERT_OK(evaluator_price_folded(session, &plan, &none, &hopeful, NULL, &e), &e);
+        ASSERT_OK(evaluator_price_folded(session, &plan, &all, &hopeless, &rough, &e), &e);
+        assert_memory_equal(&known, &hopeful, sizeof known);
+        if (known.peak_bytes == hopeless.peak_bytes && known.step_ps == hopeless.step_ps)
+            continue;
+        left_open++;
+        assert_int_equal(rough.over_steps, cost.over_steps);
+        assert_true(apart(rough.c, cost.c) <= 0.005);
+        assert_true((double)hopeless.peak_bytes >= 0.995 * (double)known.peak_bytes);
+    }
+    assert_in_range(left_open, 1, 199);
     plan_release(&plan);
     evaluator_session_destroy(session);
     subject_close(&subject);
@@ -228,8 +273,8 @@ static void thin_plans_are_the_same_plans(void **state)
                                  plan_apply(subject.context, &whole, decision) > 0);
                 assert_int_equal(hash128_compare(thin.hash, whole.hash), 0);
             }
-            ASSERT_OK(evaluator_price_thin(session, &thin, &priced, &one, NULL, &e), &e);
-            ASSERT_OK(evaluator_price_folded(other, &whole, &two, NULL, &e), &e);
+            ASSERT_OK(evaluator_price_thin(session, &thin, NULL, &priced, &one, NULL, &e), &e);
+            ASSERT_OK(evaluator_price_folded(other, &whole, NULL, &two, NULL, &e), &e);
             if (priced)
                 assert_memory_equal(&one, &two, sizeof one);
             count_priced += priced;
@@ -358,6 +403,7 @@ int main(void)
                                        cmocka_unit_test(late_gradients_fold),
                                        cmocka_unit_test(thin_plans_are_the_same_plans),
                                        cmocka_unit_test(memory_that_the_fold_cannot_tell_is_priced_whole),
+                                       cmocka_unit_test(memory_of_a_hopeless_plan_is_left_open),
                                        cmocka_unit_test(a_layer_of_its_own_makes_no_plan_thin),
                                        cmocka_unit_test(threads_change_no_expert)};
     return cmocka_run_group_tests(tests, NULL, NULL);
