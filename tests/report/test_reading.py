@@ -75,11 +75,24 @@ def gathered(folder):
 
 def experts_are_named(folder):
     """the network finds what an expert does, but for 17 ps of 3.7 ms"""
-    report, text = plan('itx.mlir.gz', 'data=2,model=4', folder)
+    report, _ = plan('itx.mlir.gz', 'data=2,model=4', folder)
     equal = [b['name'] for b in report['baselines'] if b['name'] != 'cfn' and abs(b['cost'] / report['summary']['cost'] - 1) < 1e-6]
     check(not equal or report['summary']['found_by'] != 'cfn', f'itx: found by {report["summary"]["found_by"]}, as good as {equal}')
     check(equal, 'itx: no expert is as good')
-    check('no communication\n' in text and 'of the communication blocks' not in text, 'itx: communication of none')
+
+
+ROWS = '''func.func @main(%x: tensor<4096x512xf32>) -> tensor<4096x512xf32> {
+  %y = stablehlo.exponential %x : tensor<4096x512xf32>
+  return %y : tensor<4096x512xf32>
+}
+'''
+
+
+def nothing_is_moved(folder):
+    (folder / 'rows.mlir').write_text(ROWS)
+    report, text = plan(folder / 'rows.mlir', 'data=2,model=4', folder)
+    check(report['collectives'] == [], f'rows: {report["collectives"]}')
+    check('no communication\n' in text and 'of the communication blocks' not in text, 'rows: communication of none')
 
 
 with tempfile.TemporaryDirectory() as temporary:
@@ -88,4 +101,5 @@ with tempfile.TemporaryDirectory() as temporary:
     windows(folder)
     gathered(folder)
     experts_are_named(folder)
+    nothing_is_moved(folder)
 sys.exit(1 if failures else 0)

@@ -389,8 +389,8 @@ static void with_less(struct subject *subject, const struct price *loose, int pe
     segments_answer_release(&tight);
 }
 
-/* Less memory than the best plan needs: an answer that fits where any that is alike fits, and in no more time;
- * some of BERT's have equal segments in different configurations and are faster than all that are alike. */
+/* Less memory than the best plan needs: an answer that fits where any that is alike fits, in no more time. Of
+ * BERT some have equal segments in different configurations and are faster than all that are alike. */
 static void tight_memory(void **state)
 {
     static const struct {
