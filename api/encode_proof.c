@@ -24,7 +24,7 @@ static json_t *encode_form(const struct verify_report *report)
 /* null: the module itself was proved */
 static json_t *encode_shrunken(const struct planner_proof_shrunken *shrunken)
 {
-    if (shrunken->factor_count == 0)
+    if (!shrunken->instead)
         return json_null();
     json_t *factors = json_array();
     for (uint32_t i = 0; i < shrunken->factor_count; i++)
@@ -32,9 +32,15 @@ static json_t *encode_shrunken(const struct planner_proof_shrunken *shrunken)
                               json_pack("{s:o, s:I, s:I}", "factor", json_safe(shrunken->factors[i].name),
                                         "from", (json_int_t)shrunken->factors[i].from, "to",
                                         (json_int_t)shrunken->factors[i].to));
-    return json_pack("{s:o, s:b, s:b, s:i, s:i, s:I}", "factors", factors, "in_f32", shrunken->widened,
-                     "same_lowering", shrunken->same, "ops", (int)shrunken->ops, "collectives",
-                     (int)shrunken->collectives, "operations", (json_int_t)shrunken->operations);
+    json_t *loops = json_array();
+    for (uint32_t i = 0; i < shrunken->loop_count; i++)
+        json_array_append_new(loops, json_pack("{s:i, s:I, s:I}", "line", (int)shrunken->loops[i].line,
+                                               "from", (json_int_t)shrunken->loops[i].from, "to",
+                                               (json_int_t)shrunken->loops[i].to));
+    return json_pack("{s:o, s:o, s:b, s:b, s:i, s:i, s:I}", "factors", factors, "loops", loops, "in_f32",
+                     shrunken->widened, "same_lowering", shrunken->same, "ops", (int)shrunken->ops,
+                     "collectives", (int)shrunken->collectives, "operations",
+                     (json_int_t)shrunken->operations);
 }
 
 char *api_proof_json(const struct planner_proof *proof)

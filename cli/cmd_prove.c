@@ -160,7 +160,7 @@ static enum error_code prove_one(struct command *command, const struct ir_progra
            verify_status_text(proof.status), worst, proof.manual.tolerance, proof.manual.runs,
            (unsigned long long)proof.manual.collectives + proof.local.collectives,
            proof.reason[0] ? "\n" : "", proof.reason);
-    if (proof.shrunken.factor_count) {
+    if (proof.shrunken.instead) {
         struct text sizes = {0};
         planner_proof_sizes_text(&proof, &sizes);
         printf("%s%s\n", sizes.at, proof.shrunken.widened ? "; in f32" : "");

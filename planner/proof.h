@@ -15,11 +15,19 @@ struct planner_proof_factor {
     char name[64];
     int64_t from, to;
 };
-enum { PLANNER_PROOF_FACTORS = 64 };
-/* What was proved instead of a module that is too large. factor_count 0: the module itself was. */
+/* A loop that runs fewer times there. */
+struct planner_proof_loop {
+    uint32_t line;    /* of the module; 0: unknown */
+    int64_t from, to; /* iterations */
+};
+enum { PLANNER_PROOF_FACTORS = 64, PLANNER_PROOF_LOOPS = 64 };
+/* What was proved instead of a module that is too large: some dimension is cut or some loop. */
 struct planner_proof_shrunken {
+    bool instead; /* false: the module itself was, or nothing; all else is zero then */
     struct planner_proof_factor factors[PLANNER_PROOF_FACTORS]; /* that became smaller, none twice */
     uint32_t factor_count;
+    struct planner_proof_loop loops[PLANNER_PROOF_LOOPS];
+    uint32_t loop_count;
     uint64_t operations;  /* of the smaller original */
     uint32_t ops;         /* of the manual form */
     uint32_t collectives; /* of these */
@@ -53,7 +61,8 @@ enum error_code planner_proof_any_size(const struct ir_program *prepared, const 
                                        const struct plan *plan, const struct spmd_local *local, uint64_t seed,
                                        const struct verify_options *options, struct planner_proof *out,
                                        struct error *e) BASE_CHECKED;
-/* "at smaller sizes: vocab 256128 -> 16, embed 2048 -> 32, .."; nothing where the module itself was proved */
+/* "at smaller sizes: vocab 256128 -> 16, embed 2048 -> 32, .., 2 loops run fewer times"; nothing where the module
+ * itself was proved */
 void planner_proof_sizes_text(const struct planner_proof *proof, struct text *out);
 /* The same against results of the original that the caller keeps: for many plans of one module. */
 enum error_code planner_proof_against(const struct verify_reference *reference,

@@ -57,8 +57,19 @@ static void add_factor(struct planner_proof_shrunken *out, const char *name, int
     factor->to = to;
 }
 
+/* the smaller program is the larger one op for op */
+static void add_loops(const struct nda *large, const struct nda *small, struct planner_proof_shrunken *out)
+{
+    for (uint32_t op = 0; op < large->program->op_count && out->loop_count < PLANNER_PROOF_LOOPS; op++)
+        if (large->program->ops[op].code == IR_WHILE && large->trip_count[op] != small->trip_count[op])
+            out->loops[out->loop_count++] = (struct planner_proof_loop){
+                large->program->ops[op].line, large->trip_count[op], small->trip_count[op]};
+}
+
 static void describe(const struct attempt *attempt, struct planner_proof_shrunken *out)
 {
+    out->instead = true;
+    add_loops(attempt->shrink.nda, attempt->smaller.nda, out);
     for (uint32_t i = 0; i < attempt->shrink.class_count; i++) {
         const struct nda_shrink_class *class = &attempt->shrink.classes[i];
         if (attempt->sizes[i] != class->size)
@@ -283,9 +294,14 @@ void planner_proof_sizes_text(const struct planner_proof *proof, struct text *ou
 {
     enum { SHOWN = 8 };
     const struct planner_proof_shrunken *shrunken = &proof->shrunken;
+    if (shrunken->instead)
+        text_add(out, "at smaller sizes: ");
     for (uint32_t i = 0; i < shrunken->factor_count && i < SHOWN; i++)
-        text_printf(out, "%s%s %lld -> %lld", i ? ", " : "at smaller sizes: ", shrunken->factors[i].name,
+        text_printf(out, "%s%s %lld -> %lld", i ? ", " : "", shrunken->factors[i].name,
                     (long long)shrunken->factors[i].from, (long long)shrunken->factors[i].to);
     if (shrunken->factor_count > SHOWN)
         text_printf(out, " and %u more in proof.json", shrunken->factor_count - SHOWN);
+    if (shrunken->loop_count)
+        text_printf(out, "%s%u %s", shrunken->factor_count ? ", " : "", shrunken->loop_count,
+                    shrunken->loop_count == 1 ? "loop runs fewer times" : "loops run fewer times");
 }

@@ -367,6 +367,42 @@ static void devices_are_too_many(void **state)
     close_plan(&proved);
 }
 
+/* of a loop that runs too often only the iterations are cut, and that is said */
+static void loops_are_listed(void **state)
+{
+    struct proved proved;
+    struct text sizes = {0};
+    open_text(&proved,
+              "func.func @main(%x: tensor<3x5xf32>) -> tensor<3x5xf32> {\n"
+              "  %zero = stablehlo.constant dense<0> : tensor<i32>\n"
+              "  %0:2 = stablehlo.while(%i = %zero, %a = %x) : tensor<i32>, tensor<3x5xf32>\n"
+              "   cond {\n"
+              "    %n = stablehlo.constant dense<2000000000> : tensor<i32>\n"
+              "    %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+              "    stablehlo.return %c : tensor<i1>\n"
+              "  } do {\n"
+              "    %one = stablehlo.constant dense<1> : tensor<i32>\n"
+              "    %j = stablehlo.add %i, %one : tensor<i32>\n"
+              "    %b = stablehlo.sine %a : tensor<3x5xf32>\n"
+              "    stablehlo.return %j, %b : tensor<i32>, tensor<3x5xf32>\n"
+              "  }\n"
+              "  return %0#1 : tensor<3x5xf32>\n"
+              "}\n",
+              "data=2", "replicated");
+    prove(&proved);
+    assert_int_equal(proved.proof.status, VERIFY_PROOF_EQUAL);
+    assert_true(proved.proof.shrunken.instead);
+    assert_int_equal(proved.proof.shrunken.factor_count, 0);
+    assert_int_equal(proved.proof.shrunken.loop_count, 1);
+    assert_int_equal(proved.proof.shrunken.loops[0].line, 3);
+    assert_int_equal(proved.proof.shrunken.loops[0].from, 2000000000);
+    assert_in_range(proved.proof.shrunken.loops[0].to, 1, 100);
+    planner_proof_sizes_text(&proved.proof, &sizes);
+    assert_string_equal(sizes.at, "at smaller sizes: 1 loop runs fewer times");
+    text_release(&sizes);
+    close_plan(&proved);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(paper_sizes),
@@ -376,6 +412,7 @@ int main(void)
                                        cmocka_unit_test(products_and_windows),
                                        cmocka_unit_test(attributes_follow_sizes),
                                        cmocka_unit_test(devices_are_too_many),
+                                       cmocka_unit_test(loops_are_listed),
                                        cmocka_unit_test(what_cannot_be_cut_is_named)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
