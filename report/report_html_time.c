@@ -307,9 +307,11 @@ static void write_causes(const struct report *report, struct text *text)
 {
     uint32_t count;
     struct report_cause_row *rows = report_causes(report, &count);
-    text_add(text, "<p class=\"muted\">By cause, what computation waits for longest first.</p>"
-                   "<table><thead><tr><th>Because of</th><th class=\"num\">Collectives</th><th class=\"num\">"
-                   "Bytes</th><th class=\"num\">Time</th><th class=\"num\">Exposed</th></tr></thead><tbody>");
+    text_add(text,
+             "<p class=\"muted\">By cause, what computation waits for longest first.</p>"
+             "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Communication by cause\">"
+             "<table><thead><tr><th>Because of</th><th class=\"num\">Collectives</th><th class=\"num\">"
+             "Bytes</th><th class=\"num\">Time</th><th class=\"num\">Exposed</th></tr></thead><tbody>");
     for (uint32_t i = 0; i < count && i < SHOWN_COLLECTIVES; i++) {
         char bytes[32], time[32], exposed[32], number[32];
         report_bytes(rows[i].bytes, bytes);
@@ -321,7 +323,7 @@ static void write_causes(const struct report *report, struct text *text)
                  "class=\"num\">%s</td><td class=\"num\">%s</td></tr>",
                  rows[i].cause, number, bytes, time, exposed);
     }
-    text_add(text, "</tbody></table>");
+    text_add(text, "</tbody></table></div>");
     free(rows);
 }
 
