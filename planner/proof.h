@@ -61,8 +61,8 @@ enum error_code planner_proof_any_size(const struct ir_program *prepared, const 
                                        const struct plan *plan, const struct spmd_local *local, uint64_t seed,
                                        const struct verify_options *options, struct planner_proof *out,
                                        struct error *e) BASE_CHECKED;
-/* "at smaller sizes: vocab 256128 -> 16, embed 2048 -> 32, .., 2 loops run fewer times"; nothing where the module
- * itself was proved */
+/* "at smaller sizes: vocab 256128 -> 16, embed 2048 -> 32, .., 2 loops run fewer times"; nothing where the
+ * module itself was proved */
 void planner_proof_sizes_text(const struct planner_proof *proof, struct text *out);
 /* The same against results of the original that the caller keeps: for many plans of one module. */
 enum error_code planner_proof_against(const struct verify_reference *reference,
