@@ -23,8 +23,8 @@ enum cost_topology { COST_RING, COST_TORUS, COST_SWITCH };
 
 struct cost_device {
     const char *name; /* "a100-40" */
-    const char
-        *also[COST_DEVICE_NAMES]; /* other names that requests may use, in any case; NULL after the last */
+    /* other names that requests may use, in any case; NULL after the last */
+    const char *also[COST_DEVICE_NAMES];
     int64_t memory_bytes;
     double rate_flops[COST_RATES]; /* peak FLOP/s of matrix units by element type */
     double memory_bytes_per_s;

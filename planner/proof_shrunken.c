@@ -151,8 +151,8 @@ static void describe_class(const struct attempt *attempt, uint32_t class, char *
                  " divisor in common with it");
 }
 
-/* The op that takes most when the dimensions are at their smallest, and what keeps its largest dimension.
- * *smallest: by class, the sizes that were tried last. */
+/* The op that takes most at the sizes that were tried last, the smallest, and what keeps its largest
+ * dimension. */
 static void describe_whole(struct attempt *attempt, char *reason, size_t size)
 {
     uint64_t operations = 0;

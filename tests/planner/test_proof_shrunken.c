@@ -169,6 +169,23 @@ static int64_t argument_size(const struct ir_program *program, uint32_t i, uint3
     return ir_type_dims(program, ir_value_type(program, program->blocks[block].args + i))[dim];
 }
 
+/* the module with at most two elements of each dimension on a device, where that can be; floats in f32 */
+static void make_smaller(const struct proved *proved, struct planner_shrunken *smaller)
+{
+    struct nda_shrink shrink;
+    struct error e = {0};
+    int64_t *shards = planner_shrink_shards(&proved->local);
+    nda_shrink_create(proved->subject.nda, shards, &shrink);
+    int64_t *sizes = mem_zalloc((size_t)shrink.class_count + 1, sizeof *sizes);
+    nda_shrink_sizes(&shrink, 2, sizes);
+    ASSERT_OK(
+        planner_shrunken_create(&shrink, sizes, true, proved->subject.context, &proved->local, smaller, &e),
+        &e);
+    nda_shrink_release(&shrink);
+    free(sizes);
+    free(shards);
+}
+
 /* parts and offsets keep their ratio; what only shares a tensor with them shrinks by itself */
 static void parts_keep_their_ratio(void **state)
 {
@@ -183,17 +200,9 @@ static void parts_keep_their_ratio(void **state)
         " (tensor<4096x7168xbf16>, tensor<bf16>) -> tensor<4096x8192xbf16>\n"
         "  return %2 : tensor<4096x8192xbf16>\n}\n";
     struct proved proved;
-    struct nda_shrink shrink;
     struct planner_shrunken smaller;
-    struct error e = {0};
     open_text(&proved, text, "data=4", "replicated");
-    int64_t *shards = planner_shrink_shards(&proved.local);
-    nda_shrink_create(proved.subject.nda, shards, &shrink);
-    int64_t *sizes = mem_zalloc((size_t)shrink.class_count + 1, sizeof *sizes);
-    nda_shrink_sizes(&shrink, 2, sizes);
-    ASSERT_OK(
-        planner_shrunken_create(&shrink, sizes, true, proved.subject.context, &proved.local, &smaller, &e),
-        &e);
+    make_smaller(&proved, &smaller);
     assert_int_equal(argument_size(&smaller.program, 0, 0), 2);
     assert_int_equal(argument_size(&smaller.program, 0, 1), 12); /* 6144 / 512: its start is 512 */
     assert_int_equal(argument_size(&smaller.program, 1, 1), 4);
@@ -210,9 +219,6 @@ static void parts_keep_their_ratio(void **state)
                              IR_F32);
     }
     planner_shrunken_release(&smaller);
-    nda_shrink_release(&shrink);
-    free(sizes);
-    free(shards);
     close_plan(&proved);
 }
 
@@ -308,17 +314,9 @@ static void attributes_follow_sizes(void **state)
         " (tensor<4096x64x8xf32>, tensor<4096x64x8xi32>)\n"
         "  return %1, %2, %v : tensor<4096x64x512xf32>, tensor<4096x512x512xf32>, tensor<4096x64x8xf32>\n}\n";
     struct proved proved;
-    struct nda_shrink shrink;
     struct planner_shrunken smaller;
-    struct error e = {0};
     open_text(&proved, text, "data=4", "batch:data");
-    int64_t *shards = planner_shrink_shards(&proved.local);
-    nda_shrink_create(proved.subject.nda, shards, &shrink);
-    int64_t *sizes = mem_zalloc((size_t)shrink.class_count + 1, sizeof *sizes);
-    nda_shrink_sizes(&shrink, 2, sizes);
-    ASSERT_OK(
-        planner_shrunken_create(&shrink, sizes, true, proved.subject.context, &proved.local, &smaller, &e),
-        &e);
+    make_smaller(&proved, &smaller);
     for (uint32_t op = 0; op < smaller.program.op_count; op++) {
         struct ir_conv conv;
         struct ir_window window;
@@ -336,9 +334,6 @@ static void attributes_follow_sizes(void **state)
     assert_int_equal(result_size(&smaller.program, IR_CHOLESKY, 2), 2);
     assert_int_equal(result_size(&smaller.program, IR_CHLO_TOP_K, 2), 8);
     planner_shrunken_release(&smaller);
-    nda_shrink_release(&shrink);
-    free(sizes);
-    free(shards);
     prove(&proved);
     if (proved.proof.status != VERIFY_PROOF_EQUAL)
         fail_msg("%s: %s", verify_status_text(proved.proof.status), proved.proof.reason);
