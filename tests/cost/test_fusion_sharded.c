@@ -1,0 +1,225 @@
+/* What fuses by rules that ask how values are sharded, on plans of small programs over two devices. The
+ * machine's times are bytes (plain.h). */
+#include "plain.h"
+#include "support.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* shards the first argument's dimension 1 and all that is named with it over the axis */
+static void shard_second_dim(struct subject *subject, struct plan *plan)
+{
+    const struct nda *n = subject->nda;
+    const struct nda_space *space = &n->spaces[n->arguments[0].space];
+    const uint8_t *map = n->factor_of + n->slots[space->slots].map;
+    uint32_t group = n->colors[n->factors[space->factors + map[1]].color].group;
+    assert_true(plan_apply(subject->context, plan,
+                           (struct plan_decision){.group = group, .axis = 0, .scope = PLAN_SCOPE_ALL}) > 0);
+}
+
+/* baseline: an expert's name; NULL: shard_second_dim */
+static struct price price_of_plan(const char *text, const char *baseline, uint32_t rules)
+{
+    struct subject subject;
+    struct plan plan = {0};
+    struct plan_baseline found;
+    struct cost_backend backend;
+    struct evaluator_session *session;
+    struct price price;
+    struct error e;
+    ASSERT_OK(subject_text(&subject, text, strlen(text), &e), &e);
+    ASSERT_OK(subject_mesh(&subject, "x=2", &e), &e);
+    ASSERT_OK(cost_machine_create(&subject.mesh, "h100", 0, &subject.machine, &e), &e);
+    make_plain(&subject.machine, &backend, rules);
+    ASSERT_OK(subject_evaluator(&subject, &e), &e);
+    plan_init(&plan, subject.nda, &subject.mesh);
+    if (baseline)
+        ASSERT_OK(plan_baseline_find(subject.context, baseline, &found, &e), &e);
+    else
+        shard_second_dim(&subject, &plan);
+    for (uint32_t i = 0; baseline && i < found.count; i++)
+        plan_apply(subject.context, &plan, found.decisions[i]);
+    session = evaluator_session_create(subject.evaluator);
+    ASSERT_OK(evaluator_price(session, &plan, &price, NULL, &e), &e);
+    evaluator_session_destroy(session);
+    plan_release(&plan);
+    subject_close(&subject);
+    return price;
+}
+
+static int64_t peak_of_plan(const char *text, const char *baseline, uint32_t rules)
+{
+    return price_of_plan(text, baseline, rules).peak_bytes;
+}
+
+/* Rows less their mean over their deviation, times a gain, in a product; and the gain's gradient. A gathered
+ * gain is no operand of the product: rows are stored before it, too. */
+static void rows_are_stored_before_gathered_gains(void **state)
+{
+#define ROWS "tensor<64x1024xf32>"
+#define SHORT "tensor<64xf32>"
+    static const char text[] =
+        "func.func @main(%x: " ROWS
+        ", %w: tensor<1024x1024xf32>, %g: tensor<1024xf32> {tf.aliasing_output = 1 "
+        ": i32}) -> (tensor<f32>, tensor<1024xf32>) {\n"
+        "    %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+        "    %share = stablehlo.constant dense<9.765625e-04> : " SHORT "\n"
+        "    %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (" ROWS
+        ", tensor<f32>) -> " SHORT "\n"
+        "    %1 = stablehlo.multiply %0, %share : " SHORT "\n"
+        "    %2 = stablehlo.broadcast_in_dim %1, dims = [0] : (" SHORT ") -> " ROWS "\n"
+        "    %3 = stablehlo.subtract %x, %2 : " ROWS "\n"
+        "    %4 = stablehlo.multiply %3, %3 : " ROWS "\n"
+        "    %5 = stablehlo.reduce(%4 init: %zero) applies stablehlo.add across dimensions = [1] : (" ROWS
+        ", tensor<f32>) -> " SHORT "\n"
+        "    %6 = stablehlo.rsqrt %5 : " SHORT "\n"
+        "    %7 = stablehlo.broadcast_in_dim %6, dims = [0] : (" SHORT ") -> " ROWS "\n"
+        "    %n = stablehlo.multiply %3, %7 : " ROWS "\n"
+        "    %8 = stablehlo.broadcast_in_dim %g, dims = [1] : (tensor<1024xf32>) -> " ROWS "\n"
+        "    %y = stablehlo.multiply %n, %8 : " ROWS "\n"
+        "    %o = stablehlo.dot_general %y, %w, contracting_dims = [1] x [0] : (" ROWS
+        ", tensor<1024x1024xf32>) -> " ROWS "\n"
+        "    %t = stablehlo.tanh %o : " ROWS "\n"
+        "    %loss = stablehlo.reduce(%t init: %zero) applies stablehlo.add across dimensions = [0, 1] : "
+        "(" ROWS ", tensor<f32>) -> tensor<f32>\n"
+        "    %d = stablehlo.dot_general %t, %w, contracting_dims = [1] x [1] : (" ROWS
+        ", tensor<1024x1024xf32>) -> " ROWS "\n"
+        "    %9 = stablehlo.multiply %d, %n : " ROWS "\n"
+        "    %10 = stablehlo.reduce(%9 init: %zero) applies stablehlo.add across dimensions = [0] : (" ROWS
+        ", tensor<f32>) -> tensor<1024xf32>\n"
+        "    %11 = stablehlo.subtract %g, %10 : tensor<1024xf32>\n"
+        "    return %loss, %11 : tensor<f32>, tensor<1024xf32>\n}\n";
+#undef SHORT
+#undef ROWS
+    uint32_t rules = COST_FUSE_BYTES | COST_FUSE_NORMS;
+    int64_t rows = 32 * 1024 * 4, statistics = 2 * 32 * 4; /* on one of two devices */
+    assert_int_equal(peak_of_plan(text, "fsdp:x", rules) - peak_of_plan(text, "fsdp:x", COST_FUSE_BYTES),
+                     rows - statistics); /* which need not wait any more */
+    assert_int_equal(peak_of_plan(text, "batch:x", rules), peak_of_plan(text, "batch:x", COST_FUSE_BYTES));
+}
+
+/* The gradient of stacked weights that is reduced alone stays in its product's order: XLA for GPUs copies the
+ * moment into it. The gradient of one matrix is made in the order that is wanted. */
+static void moments_of_stacked_weights_are_copied(void **state)
+{
+    static const char stacked[] =
+        "func.func @main(%x: tensor<8x64x1024xf32>, %y: tensor<8x64x1088xf32>, %m: tensor<8x1088x1024xf32> "
+        "{tf.aliasing_output = 0 : i32}) -> tensor<8x1088x1024xf32> {\n"
+        "    %0 = stablehlo.dot_general %x, %y, batching_dims = [0] x [0], contracting_dims = [1] x [1] : "
+        "(tensor<8x64x1024xf32>, tensor<8x64x1088xf32>) -> tensor<8x1024x1088xf32>\n"
+        "    %1 = stablehlo.transpose %0, dims = [0, 2, 1] : (tensor<8x1024x1088xf32>) -> "
+        "tensor<8x1088x1024xf32>\n"
+        "    %2 = stablehlo.add %m, %1 : tensor<8x1088x1024xf32>\n"
+        "    return %2 : tensor<8x1088x1024xf32>\n}\n";
+    static const char single[] =
+        "func.func @main(%x: tensor<64x1024xf32>, %y: tensor<64x8704xf32>, %m: tensor<8704x1024xf32> "
+        "{tf.aliasing_output = 0 : i32}) -> tensor<8704x1024xf32> {\n"
+        "    %0 = stablehlo.dot_general %x, %y, contracting_dims = [0] x [0] : "
+        "(tensor<64x1024xf32>, tensor<64x8704xf32>) -> tensor<1024x8704xf32>\n"
+        "    %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<1024x8704xf32>) -> tensor<8704x1024xf32>\n"
+        "    %2 = stablehlo.add %m, %1 : tensor<8704x1024xf32>\n"
+        "    return %2 : tensor<8704x1024xf32>\n}\n";
+    uint32_t plain = COST_FUSE_BYTES, rules = COST_FUSE_BYTES | COST_FUSE_BATCHED;
+    assert_int_equal(peak_of_plan(stacked, NULL, rules) - peak_of_plan(stacked, NULL, plain),
+                     8 * 1088 * 1024 * 4);
+    assert_int_equal(peak_of_plan(single, "batch:x", rules), peak_of_plan(single, "batch:x", plain));
+}
+
+/* what rules add to the kernels that are no product, picoseconds */
+static int64_t added_ps(const char *text, const char *baseline, uint32_t rules)
+{
+    struct price with = price_of_plan(text, baseline, COST_FUSE_BYTES | rules),
+                 without = price_of_plan(text, baseline, COST_FUSE_BYTES);
+    return with.compute_ps - with.matmul_ps - (without.compute_ps - without.matmul_ps);
+}
+
+/* One matrix and three stacked ones, whose product of rows and gradient are given; under fsdp 1,024 is what
+ * is stored in parts. */
+static char *stacked_step(const char *weights, const char *product, const char *gradient)
+{
+    return mem_printf(
+        "func.func @main(%%x: tensor<64x512xf32>, %%u: tensor<512x1024xf32> {tf.aliasing_output = 1 : i32}, "
+        "%%w: %s {tf.aliasing_output = 2 : i32}) -> (tensor<f32>, tensor<512x1024xf32>, %s) {\n"
+        "    %%zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+        "    %%0 = stablehlo.dot_general %%x, %%u, contracting_dims = [1] x [0] : (tensor<64x512xf32>, "
+        "tensor<512x1024xf32>) -> tensor<64x1024xf32>\n"
+        "    %%r = stablehlo.broadcast_in_dim %%0, dims = [1, 2] : (tensor<64x1024xf32>) -> "
+        "tensor<3x64x1024xf32>\n"
+        "%s"
+        "    %%t = stablehlo.tanh %%o : tensor<3x64x1088xf32>\n"
+        "    %%loss = stablehlo.reduce(%%t init: %%zero) applies stablehlo.add across dimensions = [0, 1, 2] "
+        ": "
+        "(tensor<3x64x1088xf32>, tensor<f32>) -> tensor<f32>\n"
+        "%s"
+        "    %%4 = stablehlo.subtract %%w, %%g : %s\n"
+        "    %%6 = stablehlo.reduce(%%r init: %%zero) applies stablehlo.add across dimensions = [0] : "
+        "(tensor<3x64x1024xf32>, tensor<f32>) -> tensor<64x1024xf32>\n"
+        "    %%7 = stablehlo.dot_general %%x, %%6, contracting_dims = [0] x [0] : (tensor<64x512xf32>, "
+        "tensor<64x1024xf32>) -> tensor<512x1024xf32>\n"
+        "    %%8 = stablehlo.subtract %%u, %%7 : tensor<512x1024xf32>\n"
+        "    return %%loss, %%8, %%4 : tensor<f32>, tensor<512x1024xf32>, %s\n}\n",
+        weights, weights, product, gradient, weights, weights);
+}
+
+#define WIDE_WEIGHTS "tensor<3x1024x1088xf32>"
+#define TALL_WEIGHTS "tensor<3x1088x1024xf32>"
+#define STACKED_GRADIENT                                                                                     \
+    " = stablehlo.dot_general %r, %t, batching_dims = [0] x [0], contracting_dims = [1] x [1] : "            \
+    "(tensor<3x64x1024xf32>, tensor<3x64x1088xf32>) -> " WIDE_WEIGHTS "\n"
+#define STACKED_PRODUCT                                                                                      \
+    "    %o = stablehlo.dot_general %r, %w, batching_dims = [0] x [0], contracting_dims = [2] x "
+
+/* A stacked weight that is gathered along an inner dimension: a product reads it in any order, so each of two
+ * devices turns the block that it sends. Where two dimensions are summed over as one, all that was gathered
+ * is brought into order. */
+static void blocks_of_stacked_weights_are_turned_before_they_are_gathered(void **state)
+{
+    char *stacked = stacked_step(WIDE_WEIGHTS,
+                                 STACKED_PRODUCT "[1] : (tensor<3x64x1024xf32>, " WIDE_WEIGHTS
+                                                 ") -> tensor<3x64x1088xf32>\n",
+                                 "    %g" STACKED_GRADIENT);
+    char *parted =
+        stacked_step(WIDE_WEIGHTS,
+                     "    %a = stablehlo.reshape %r : (tensor<3x64x1024xf32>) -> tensor<3x64x32x32xf32>\n"
+                     "    %b = stablehlo.reshape %w : (" WIDE_WEIGHTS ") -> tensor<3x32x32x1088xf32>\n"
+                     "    %o = stablehlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = "
+                     "[2, 3] x [1, 2] "
+                     ": (tensor<3x64x32x32xf32>, tensor<3x32x32x1088xf32>) -> tensor<3x64x1088xf32>\n",
+                     "    %g" STACKED_GRADIENT);
+    int64_t block = added_ps(stacked, "fsdp:x", COST_FUSE_COPIES),
+            whole = added_ps(parted, "fsdp:x", COST_FUSE_COPIES);
+    assert_true(block > 0);
+    assert_in_range(whole, 2 * block - 2, 2 * block + 2);
+    free(stacked);
+    free(parted);
+}
+
+/* The gradient of stacked weights that a transpose reads, scattered: where the scattered dimension is not the
+ * last one the update runs in the gradient's order, and the weight is copied into it. */
+static void scattered_gradients_of_stacked_weights_are_turned(void **state)
+{
+    char *turned = stacked_step(
+        TALL_WEIGHTS,
+        STACKED_PRODUCT "[2] : (tensor<3x64x1024xf32>, " TALL_WEIGHTS ") -> tensor<3x64x1088xf32>\n",
+        "    %3" STACKED_GRADIENT "    %g = stablehlo.transpose %3, dims = [0, 2, 1] : (" WIDE_WEIGHTS
+        ") -> " TALL_WEIGHTS "\n");
+    char *straight = stacked_step(WIDE_WEIGHTS,
+                                  STACKED_PRODUCT "[1] : (tensor<3x64x1024xf32>, " WIDE_WEIGHTS
+                                                  ") -> tensor<3x64x1088xf32>\n",
+                                  "    %g" STACKED_GRADIENT);
+    assert_true(added_ps(turned, "fsdp:x", COST_FUSE_BATCHED) > 0);
+    assert_int_equal(added_ps(straight, "fsdp:x", COST_FUSE_BATCHED), 0);
+    free(turned);
+    free(straight);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_are_stored_before_gathered_gains),
+        cmocka_unit_test(moments_of_stacked_weights_are_copied),
+        cmocka_unit_test(blocks_of_stacked_weights_are_turned_before_they_are_gathered),
+        cmocka_unit_test(scattered_gradients_of_stacked_weights_are_turned),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
