@@ -7,11 +7,13 @@
 #include "cli/output.h"
 #include "report/report.h"
 
+#include <errno.h>
 #include <malloc.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -186,13 +188,28 @@ static enum error_code write_artifact(const char *directory, const struct api_ar
     return code;
 }
 
+/* Before the search: an hour of it would be lost to a folder in which nothing can be written. */
+static enum error_code open_folder(const char *directory, struct error *e)
+{
+    struct stat found;
+    enum error_code code = file_make_directory(directory, e);
+    if (code != ERROR_OK)
+        return code;
+    int failed = stat(directory, &found) != 0          ? errno
+                 : !S_ISDIR(found.st_mode)             ? ENOTDIR
+                 : access(directory, W_OK | X_OK) != 0 ? errno
+                                                       : 0;
+    return failed ? error_set(e, file_error(failed), "%s: %s; name another folder with -o", directory,
+                              strerror(failed))
+                  : ERROR_OK;
+}
+
 static enum error_code write_files(const struct plan_command *command, const struct api_artifacts *artifacts,
                                    struct error *e)
 {
-    enum error_code code = file_make_directory(command->directory, e);
-    for (uint32_t i = 0; code == ERROR_OK && i < artifacts->count; i++) {
+    enum error_code code = ERROR_OK;
+    for (uint32_t i = 0; code == ERROR_OK && i < artifacts->count; i++)
         code = write_artifact(command->directory, &artifacts->at[i], e);
-    }
     if (code != ERROR_OK)
         return code;
     struct text timing = {0};
@@ -295,8 +312,12 @@ static enum error_code run_job(struct plan_command *command, const struct api_re
         return error_set_pointer(e, ERROR_NOT_AVAILABLE, "/referee",
                                  "a referee judges jobs of a service; here run toast-referee on the files");
     enum error_code code = planner_job_create(&request->planning, image, &job, e);
-    if (code != ERROR_OK)
+    if (code == ERROR_OK)
+        code = open_folder(command->directory, e);
+    if (code != ERROR_OK) {
+        planner_job_destroy(job);
         return code;
+    }
     command->analyse_s = cli_seconds() - t;
     t = cli_seconds();
     /* counts from the start, as a job's does */

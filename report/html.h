@@ -89,7 +89,7 @@ struct html_bars {
         bool pale;
     } *keys;
     uint32_t key_count; /* legend; may be 0 */
-    double high;        /* full width */
+    double high;        /* full width; what is longer is drawn cut */
     double limit;       /* a line across all bars when > 0 */
 };
 void html_bars(struct text *svg, const struct html_bars *other_html_bars);

@@ -253,9 +253,10 @@ static void draw_bar(struct text *text, const struct html_bar *bar, double y, do
              bar->strong ? "strong" : "name", HTML_WIDTH, y + 11, bar->note);
     html_add(text, "<rect class=\"trough\" x=\"0\" y=\"%.1f\" width=\"%d\" height=\"12\" rx=\"2\"/>", y + 16,
              HTML_WIDTH);
-    double x = 0;
+    double x = 0, whole = 0;
     for (uint32_t s = 0; s < bar->count; s++) {
         double wide = bar->segments[s].value * scale;
+        whole += wide;
         if (wide <= 0)
             continue;
         if (x + wide > HTML_WIDTH)
@@ -264,6 +265,11 @@ static void draw_bar(struct text *text, const struct html_bar *bar, double y, do
                  bar->segments[s].pale ? "pale " : "", bar->segments[s].color, x, y + 16, wide);
         x += wide;
     }
+    if (whole > HTML_WIDTH + 0.5)
+        html_add(text,
+                 "<path class=\"cut\" d=\"M%d %.1fl8 -16m6 0l-8 16\"><title>longer than this "
+                 "picture</title></path>",
+                 HTML_WIDTH - 40, y + 30);
 }
 
 void html_bars(struct text *text, const struct html_bars *chart)

@@ -82,9 +82,16 @@ void report_html_against(const struct report *report, struct text *text)
                 /* very slow ones run off the edge instead of making the rest a sliver */
                 (double)price->step_ps;
     }
+    bool cut = false;
+    for (uint32_t i = 0; i < chart.count; i++)
+        cut |= (double)all[i].price.step_ps > chart.high;
+    if (cut) /* whole bars end before those that are cut */
+        chart.high *= 1.25;
     struct text svg = {0};
     html_bars(&svg, &chart);
-    html_figure(text, "against", "Against the experts' plans", "Step time and peak memory, best first.",
+    html_figure(text, "against", "Against the experts' plans",
+                cut ? "Step time and peak memory, best first. A bar with a cut is longer than the picture."
+                    : "Step time and peak memory, best first.",
                 &svg);
     baseline_table(report, all, text);
     html_figure_end(text);

@@ -313,6 +313,11 @@ void rewrite_statement(struct scan *scan)
                       scan_quote(scan, scan->at, quoted));
         full_name(scan, name, full);
         scan->pretty += memchr(scan->text + name.at, '.', name.end - name.at) != NULL;
+        if (strcmp(full, "HloModule") == 0)
+            scan_fail(
+                scan, ERROR_UNSUPPORTED_MODULE, name.at,
+                "this is HLO text; StableHLO is read here: in JAX jax.jit(step).lower(..).as_text(), in "
+                "torch_xla what its export to StableHLO writes");
         if (!form_rewrite(scan, name, full) && !special_rewrite(scan, name, full))
             scan_fail(scan, strchr(full, '.') ? ERROR_UNSUPPORTED_MODULE : ERROR_INVALID_MODULE, name.at,
                       "'%s' is not an op whose short form is known; write it in generic form: \"%s\"(..) : "

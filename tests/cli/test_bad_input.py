@@ -107,6 +107,13 @@ with tempfile.TemporaryDirectory() as scratch:
         if run.returncode != 2 or command[1] not in run.stderr:
             print(f'FAILED toast {command} ends with {run.returncode}, not 2: {run.stderr[:160]}')
             failures += 1
+    # a folder in which nothing can be written is said before the search, not after it
+    open(path, 'w').write(mlp)
+    for folder, word in (('/dev/full', 'Not a directory'), ('/proc/plan', 'No such file'), (path, 'Not a directory')):
+        run = subprocess.run([toast, 'plan', path, *MESH, '--rollouts', '300', '-o', folder], capture_output=True, text=True)
+        if run.returncode == 0 or folder not in run.stderr or word not in run.stderr or 'rollouts' in run.stderr:
+            print(f'FAILED toast plan -o {folder} ends with {run.returncode} after a search: {run.stderr[:300]}')
+            failures += 1
     # the next job is unaffected
     path = os.path.join(scratch, 'module.mlir')
     open(path, 'w').write(mlp)

@@ -64,6 +64,9 @@ def test_wrong_pins():
     refused(toast.PinError, "did you mean 'data'", "dimension 0", call=lambda: plan(pins={"x": P("dat")}))
     refused(toast.PinError, "has 3 dimensions, the argument 2", call=lambda: plan(pins={"x": P(None, None, "data")}))
     refused(toast.PinError, "stands in dimensions 0 and 1", call=lambda: plan(pins={"x": P("data", "data")}))
+    refused(toast.PinError, "pins['x']", "3 is no specification", call=lambda: plan(pins={"x": 3}))
+    refused(toast.PinError, "pins['params']", "a tree of 3: 'params/*'", call=lambda: plan(pins={"params": P("data")}))
+    refused(toast.PinError, "pins['[0]']", "a tree of 3: '0/*'", call=lambda: plan(pins={"[0]": P("data")}))
 
 
 def test_wrong_requests():
@@ -71,10 +74,14 @@ def test_wrong_requests():
     refused(toast.RequestRefused, "36GiB", call=lambda: plan(memory_limit="lots"))
     refused(toast.MeshError, "at least one axis", call=lambda: plan(mesh={}))
     refused(toast.MeshError, "'data'", call=lambda: plan(mesh={"data": 0}))
+    refused(toast.MeshError, "mesh='data=4,model=2' is no mesh", "{'data': 4", call=lambda: plan(mesh="data=4,model=2"))
+    refused(toast.MeshError, "mesh=8 is no mesh", call=lambda: plan(mesh=8))
     wide = plan(mesh={"data": 16})
     assert wide.in_specs and wide.report["summary"]
     refused(toast.MeshError, "needs 16 devices, this host has 8", "XLA_FLAGS", call=wide.jit)
     static = jax.jit(lambda x, n: x * n, static_argnums=1)
+    refused(toast.LoweringError, "jax.debug.print", "without them", call=lambda: toast.plan(
+        lambda x: (jax.debug.print("{}", x.sum()), x * 2)[1], jnp.ones((8, 8)), **QUICK))
     refused(toast.LoweringError, "functools.partial", call=lambda: toast.plan(static, jnp.ones((8, 8)), 3, **QUICK))
     assert toast.plan(functools.partial(lambda x, n: x * n, n=3), jnp.ones((8, 8)), **QUICK)
 

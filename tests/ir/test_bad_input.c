@@ -23,6 +23,8 @@ static const struct row {
     {"comments only", "  // nothing\n\n", ERROR_INVALID_MODULE, 3, 1, "no op"},
     {"not MLIR", "hello world\n", ERROR_INVALID_MODULE, 1, 1, "'hello'"},
     {"JSON", "{\"module\": 1}", ERROR_INVALID_MODULE, 1, 1, "expected an op"},
+    {"HLO text", "HloModule jit_f, entry_computation_layout={(f32[8]{0})->f32[8]{0}}\n\nENTRY main {\n",
+     ERROR_UNSUPPORTED_MODULE, 1, 1, "this is HLO text"},
     {"bytecode", "ML\xefR\x01StableHLO_v1.0.0", ERROR_UNSUPPORTED_MODULE, 1, 1, "bytecode"},
     {"truncated in a type", HEAD "%0 = stablehlo.add %a, %a : tensor<4xf3", ERROR_INVALID_MODULE, 2, 35,
      "'<' is not closed"},

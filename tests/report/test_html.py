@@ -74,9 +74,26 @@ def read(name, page):
     return p
 
 
+def bars_of(page, figure):
+    """[(note, width, cut)] of a picture's bars"""
+    svg = re.search(rf'<figure id="{figure}".*?(<svg.*?</svg>)', page.decode(), re.S).group(1)
+    rows = re.split(r'<rect class="trough"', svg)
+    out = []
+    for before, row in zip(rows, rows[1:]):
+        wide = sum(float(w) for w in re.findall(r'<rect class="(?:pale )?c\d" x="[\d.]+" y="[\d.]+" width="([\d.]+)" height="12"/>', row))
+        out.append((re.findall(r'text-anchor="end">([^<]*)<', before)[-1], wide, 'class="cut"' in row))
+    return out
+
+
 with tempfile.TemporaryDirectory() as scratch:
+    page = plan('small/gns.mlir', 'slow', '--mesh', 'data=16', '--rollouts', '100')
+    text, bars = ' '.join(read('slow', page).text), bars_of(page, 'against')   # experts over four times as slow must not look like the plan
+    check(len(bars) >= 5 and any(cut for _, _, cut in bars) and 'A bar with a cut' in text, f'against: {bars}')
+    full = max(wide for _, wide, _ in bars)
+    check(not bars[0][2] and bars[0][1] <= 0.81 * full and all(cut == (wide == full) for _, wide, cut in bars), f'against: {bars}')
     page = plan('small/t2b.mlir', 'plain', '--mesh', 'data=4,model=2', '--rollouts', '200')
     p = read('plain', page)
+    check('class="cut"' not in page.decode() and 'A bar with a cut' not in ' '.join(p.text), 'plain: a cut where all bars end')
     for wanted in ('against', 'time', 'memory', 'peak', 'shards', 'decisions', 'search', 'mesh', 'communication', 'boundary'):
         check(wanted in p.ids, f'section {wanted}')
     text = ' '.join(p.text)

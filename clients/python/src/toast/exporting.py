@@ -97,7 +97,9 @@ def lower(function: Callable[..., Any], args: Sequence[Any], platform: str | Non
         info = traced.args_info
         exported = export.export(jitted, platforms=[platform] if platform else None)(*args)
     except (NotImplementedError, ValueError) as error:
-        raise LoweringError(f"{getattr(function, '__name__', function)}: JAX cannot export this function: {error}") from error
+        hint = ("; jax.debug.print, pure_callback and io_callback call back into this process: plan the step without them"
+                if "callback" in str(error) else "")
+        raise LoweringError(f"{getattr(function, '__name__', function)}: JAX cannot export this function: {error}{hint}") from error
     wanted = jax.tree_util.tree_structure((tuple(args), {}))
     if exported.in_tree != wanted:
         raise LoweringError(f"{exported.fun_name} has static arguments: bind them first, toast.plan(functools.partial(step, ..), ..)")

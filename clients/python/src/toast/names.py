@@ -11,7 +11,7 @@ import difflib
 import fnmatch
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from .errors import MeshError, PinError
@@ -60,7 +60,10 @@ def slashes(pattern: str) -> str:
 def axes_of(mesh: Any) -> dict[str, int]:
     """Names and sizes of a mesh's axes, major first: of a mapping, or of JAX's or torch_xla's Mesh."""
     shape = getattr(mesh, "shape", mesh)
-    axes = dict(shape() if callable(shape) else shape)
+    try:
+        axes = dict(shape() if callable(shape) else shape)
+    except (TypeError, ValueError):
+        raise MeshError(f"mesh={mesh!r} is no mesh; write {{'data': 4, 'model': 2}}, or give a jax.sharding.Mesh") from None
     if not axes:
         raise MeshError("a mesh needs at least one axis, such as mesh={'data': 8}")
     for axis, size in axes.items():
@@ -81,6 +84,8 @@ def dims_of(spec: Any, rank: int, axes: Mapping[str, int], where: str) -> Dims:
     spec = getattr(spec, "spec", spec)
     if isinstance(spec, str):
         raise PinError(f"{where}: {spec!r} is no specification; one entry a dimension: ({spec!r},)")
+    if spec is not None and not isinstance(spec, Iterable):
+        raise PinError(f"{where}: {spec!r} is no specification; one entry a dimension, such as ('data', None)")
     entries = [] if spec is None else list(spec)
     if len(entries) > rank:
         raise PinError(f"{where}: {spec} has {len(entries)} dimensions, the argument {rank}")
@@ -106,6 +111,9 @@ def dims_of(spec: Any, rank: int, axes: Mapping[str, int], where: str) -> Dims:
 
 def _candidates(pattern: str, leaves: Sequence[Leaf]) -> str:
     names = [leaf.name for leaf in leaves]
+    inside = sum(any(name.startswith(pattern + "/") for name in (leaf.name, leaf.position)) for leaf in leaves)
+    if inside:
+        return f"; it is a tree of {inside}: {pattern + '/*'!r} names them all"
     hint = did_you_mean(pattern, names + [leaf.position for leaf in leaves])
     if not hint:
         tail = pattern.rsplit("/", 1)[-1]
