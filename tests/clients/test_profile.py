@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # label: truth
-# timeout: 1200
+# timeout: 1800
 """From programs of segments to a plan of what was measured, on eight CPU devices: a small GPT train step of four layers, its programs timed
 (and again after a stop: only what is left), composed and proved; the same times serve five layers; what does not fit is refused by name."""
 import json
