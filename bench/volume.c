@@ -111,7 +111,7 @@ static enum error_code offer_segments(struct bench *bench, struct error *e)
     struct segments *segments;
     uint32_t all, inner[SEGMENTS_LAYOUTS], largest = 0;
     segments_layouts(&subject->mesh, &all, inner);
-    segments_of_layout(subject->nda, &subject->mesh, inner[0], 0, &segments);
+    segments_of_layout(subject->nda, &subject->mesh, inner[0], 0, 0, &segments);
     uint32_t *configurations = mem_zalloc((size_t)segments->segment_count + 1, sizeof *configurations);
     for (uint32_t i = 0; i < segments->kind_count; i++)
         if (segments->kinds[i].configurations > segments->kinds[largest].configurations)

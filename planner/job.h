@@ -43,7 +43,8 @@ const struct nda *planner_job_nda(const struct planner_job *j);
  * takes less memory. Under cfn the network does all its work and gives a bound; under auto it is quick.
  * Under segments the search prices the experts' plans only, and what is solved instead of the module's
  * network is that of its segments; so it is under auto where the request has a profile with the times of the
- * module's segments.
+ * module's segments. Without one segments' priced tables race, too, where all their prices are at most a
+ * sixteenth of the search's (counted, not timed), and stand in the network's place where they win.
  *
  * Here and below, `whole` says that the search ran to its end: no deadline, limit of seconds or cancel. */
 bool planner_job_wants_network(const struct planner_job *j, bool whole);

@@ -8,6 +8,9 @@
 /* Passes of the solver over the network's edges (plan_cfn_budget.passes): 2000 is plan_cfn_solve's own
  * default, and the quick race under auto gets a tenth of that work. */
 enum { QUICK_NETWORK_PASSES = 200, FULL_NETWORK_PASSES = 2000 };
+/* Under auto priced tables of segments race where their prices are at most a sixteenth of the search's, and at
+ * least 64, what a few blocks take. */
+enum { SEGMENTS_PART = 16, SEGMENTS_LEAST = 64 };
 static const double SAME = 1e-6; /* a report prints six digits */
 
 /* ---- the network ---- */
@@ -18,18 +21,54 @@ bool planner_job_wants_network(const struct planner_job *j, bool whole)
            (whole && j->request->method == PLANNER_AUTO);
 }
 
-static enum error_code solve_segments(const struct planner_job *j, int threads, bool (*cancelled)(void *user),
-                                      void *user, struct search_blob *out, struct error *e)
+/* prices: 0: no limit */
+static enum error_code solve_segments(const struct planner_job *j, uint64_t prices, int threads,
+                                      bool (*cancelled)(void *user), void *user, struct segments_answer *out,
+                                      struct error *e)
 {
     const struct planner_profile *profile = j->request->profile;
     struct segments_budget budget = {.seed = j->request->seed,
+                                     .prices = prices,
                                      .threads = threads,
                                      .timings = profile && profile->timings.count ? &profile->timings : NULL,
                                      .cancelled = cancelled,
                                      .user = user};
+    return segments_solve(j->evaluator, &budget, out, e);
+}
+
+static enum error_code write_segments(const struct planner_job *j, int threads, bool (*cancelled)(void *user),
+                                      void *user, struct search_blob *out, struct error *e)
+{
     struct segments_answer answer;
-    enum error_code code = segments_solve(j->evaluator, &budget, &answer, e);
+    enum error_code code = solve_segments(j, 0, threads, cancelled, user, &answer, e);
     if (code == ERROR_OK)
+        segments_answer_write(&answer, &out->bytes, &out->size);
+    segments_answer_release(&answer);
+    return code;
+}
+
+/* whole prices that take a part of what the search's took: those were of the layers that the fold keeps */
+static uint64_t cheap_prices(const struct planner_job *j, const struct search_state *state)
+{
+    uint64_t kept = j->fold.kept ? j->fold.kept : 1, layers = j->fold.kept ? j->fold.layers : 1;
+    uint64_t prices = state->evaluations / SEGMENTS_PART * kept / layers;
+    return prices < SEGMENTS_LEAST ? 0 : prices;
+}
+
+/* In the network's place where segments' plan is better than that and the search's. */
+static enum error_code race_segments(const struct planner_job *j, const struct search_state *state,
+                                     const struct plan_cfn_answer *network, int threads,
+                                     bool (*cancelled)(void *user), void *user, struct search_blob *out,
+                                     struct error *e)
+{
+    uint64_t prices = cheap_prices(j, state);
+    struct segments_answer answer = {0};
+    enum error_code code =
+        prices ? solve_segments(j, prices, threads, cancelled, user, &answer, e) : ERROR_OK;
+    struct hash128 hash = answer.plan.hash;
+    if (code == ERROR_OK && answer.blocks &&
+        cost_compare(answer.plan.cost, hash, network->cost, network->hash) < 0 &&
+        cost_compare(answer.plan.cost, hash, state->best.cost, state->best.hash) < 0)
         segments_answer_write(&answer, &out->bytes, &out->size);
     segments_answer_release(&answer);
     return code;
@@ -41,10 +80,10 @@ enum error_code planner_job_network(const struct planner_job *j, const struct se
 {
     bool quick = j->request->method == PLANNER_AUTO;
     if (j->request->method == PLANNER_SEGMENTS)
-        return solve_segments(j, threads, cancelled, user, out, e);
+        return write_segments(j, threads, cancelled, user, out, e);
     if (quick && j->request->profile && j->request->profile->timings.count) {
         struct error inner = {0};
-        enum error_code tried = solve_segments(j, threads, cancelled, user, out, &inner);
+        enum error_code tried = write_segments(j, threads, cancelled, user, out, &inner);
         if (tried == ERROR_OK)
             return ERROR_OK;
         if (tried != ERROR_INVALID_REQUEST && tried != ERROR_NOT_AVAILABLE) {
@@ -61,7 +100,9 @@ enum error_code planner_job_network(const struct planner_job *j, const struct se
                                      .user = user};
     struct plan_cfn_answer answer;
     enum error_code code = plan_cfn_solve(j->evaluator, &budget, &answer, e);
-    if (code == ERROR_OK)
+    if (code == ERROR_OK && quick)
+        code = race_segments(j, state, &answer, threads, cancelled, user, out, e);
+    if (code == ERROR_OK && !out->bytes)
         plan_cfn_answer_write(&answer, &out->bytes, &out->size);
     plan_cfn_answer_release(&answer);
     return code;

@@ -108,8 +108,23 @@ uint32_t segments_layouts(const struct mesh *mesh, uint32_t *all, uint32_t inner
     return count;
 }
 
+/* the base, every configuration of a kind, every pair of strategies of a pair with either alone, the answers */
+uint64_t segments_prices(const struct segments *segments)
+{
+    uint64_t count = 1 + SEGMENTS_LIMIT_ROUNDS;
+    for (uint32_t i = 0; i < segments->kind_count; i++)
+        count += segments->kinds[i].configurations;
+    for (uint32_t i = 0; i < segments->pair_count; i++) {
+        const struct segments_dependence *it = &segments->dependences[segments->pairs[i].example];
+        uint64_t rows = segments_strategy_count(segments, segments->contractions[it->from].block),
+                 columns = segments_strategy_count(segments, segments->contractions[it->to].block);
+        count += rows * columns + rows + columns;
+    }
+    return count;
+}
+
 void segments_of_layout(const struct nda *n, const struct mesh *mesh, uint32_t inner, uint64_t programs,
-                        struct segments **out)
+                        uint64_t prices, struct segments **out)
 {
     uint64_t budget = programs ? programs : PROGRAMS, most = SEGMENTS_MOST_CONFIGURATIONS;
     int64_t devices = 1;
@@ -117,7 +132,8 @@ void segments_of_layout(const struct nda *n, const struct mesh *mesh, uint32_t i
         devices *= inner >> axis & 1 ? mesh->axes[axis].size : 1;
     for (;;) {
         segments_create(n, devices, most, out);
-        if ((*out)->programs <= budget || most < 2)
+        bool keeps = (*out)->programs <= budget && (!prices || segments_prices(*out) <= prices);
+        if (keeps || most < 2)
             return;
         segments_destroy(*out);
         most /= 3;

@@ -179,7 +179,7 @@ enum error_code segments_programs_create(const struct plan_context *context, str
         return error_set(e, ERROR_NOT_AVAILABLE, "segments have no programs on a mesh of one device");
     out->inner = layouts[0];
     out->outer = all & ~layouts[0];
-    segments_of_layout(n, mesh, out->inner, 0, &out->segments);
+    segments_of_layout(n, mesh, out->inner, 0, 0, &out->segments);
     const struct segments *segments = out->segments;
     out->base = mem_zalloc((size_t)segments->segment_count + 1, sizeof *out->base);
     out->now = mem_zalloc((size_t)segments->segment_count + 1, sizeof *out->now);

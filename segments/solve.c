@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* FAR_OFF: a part of the step; BASES: how often tables are made for one layout */
-enum { LIMIT_ROUNDS = 3, SOLVER_UNITS = 256, BASES = 3, FAR_OFF = 50 };
+enum { SOLVER_UNITS = 256, BASES = 3, FAR_OFF = 50 };
 
 /* ---- tables ---- */
 
@@ -169,7 +169,7 @@ static enum error_code measured_rounds(struct segments_choice *choice, struct se
     int64_t limit = evaluator_machine(choice->evaluator)->memory_limit_bytes, now = INT64_MAX / 4;
     TRY(segments_tables_measured(evaluator_context(choice->evaluator), choice->budget->timings,
                                  &choice->tables, e));
-    for (int i = 0; i < LIMIT_ROUNDS; i++) {
+    for (int i = 0; i < SEGMENTS_LIMIT_ROUNDS; i++) {
         struct price price;
         struct cost cost;
         bool proved;
@@ -189,7 +189,7 @@ static enum error_code measured_rounds(struct segments_choice *choice, struct se
 static enum error_code rounds(struct segments_choice *choice, struct segments_answer *out, struct error *e)
 {
     int64_t limit = evaluator_machine(choice->evaluator)->memory_limit_bytes, now = limit;
-    for (int i = 0; i < LIMIT_ROUNDS; i++) {
+    for (int i = 0; i < SEGMENTS_LIMIT_ROUNDS; i++) {
         struct price price;
         struct cost cost;
         bool proved;
@@ -213,7 +213,7 @@ static enum error_code priced_rounds(struct segments_choice *choice, struct segm
                                      struct error *e)
 {
     segments_base(choice->segments, choice->base);
-    for (int i = 0; i < BASES; i++) {
+    for (int i = 0; i < (choice->budget->prices ? 1 : BASES); i++) {
         TRY(fill_tables(choice, e));
         TRY(rounds(choice, out, e));
         int64_t composed_ps = segments_composed_ps(&choice->tables, choice->now),
@@ -227,16 +227,21 @@ static enum error_code priced_rounds(struct segments_choice *choice, struct segm
     return ERROR_OK;
 }
 
+/* prices: of this layout; 0: no limit */
 static enum error_code solve_layout(const struct evaluator *evaluator, const struct segments_budget *budget,
-                                    uint32_t all, uint32_t inner, struct segments_answer *out,
-                                    struct error *e)
+                                    uint64_t prices, uint32_t all, uint32_t inner,
+                                    struct segments_answer *out, struct error *e)
 {
     const struct plan_context *context = evaluator_context(evaluator);
     const struct mesh *mesh = plan_context_mesh(context);
     struct segments_choice choice = {
         .evaluator = evaluator, .budget = budget, .outer = all & ~inner, .inner = inner};
-    segments_of_layout(plan_context_nda(context), mesh, inner, budget->timings ? 0 : budget->programs,
+    segments_of_layout(plan_context_nda(context), mesh, inner, budget->timings ? 0 : budget->programs, prices,
                        &choice.segments);
+    if (prices && segments_prices(choice.segments) > prices) {
+        segments_destroy(choice.segments);
+        return ERROR_OK;
+    }
     choice.session = evaluator_session_create(evaluator);
     choice.base = mem_zalloc((size_t)choice.segments->segment_count + 1, sizeof *choice.base);
     choice.now = mem_zalloc((size_t)choice.segments->segment_count + 1, sizeof *choice.now);
@@ -245,7 +250,7 @@ static enum error_code solve_layout(const struct evaluator *evaluator, const str
     segments_tables_create(choice.segments, &choice.tables);
     enum error_code code =
         budget->timings ? measured_rounds(&choice, out, e) : priced_rounds(&choice, out, e);
-    if (!code && !budget->timings)
+    if (!code && !budget->timings && !prices)
         code = segments_choice_alike(&choice, out, e);
     segments_tables_release(&choice.tables);
     plan_release(&choice.plan);
@@ -271,8 +276,10 @@ enum error_code segments_solve(const struct evaluator *evaluator, const struct s
     evaluator_session_destroy(session);
     out->plan.hash = plan_context_start(context)->hash;
     count = budget->timings && count ? 1 : count;
+    count = budget->prices && budget->prices <= count ? 0 : count;
+    uint64_t share = budget->prices ? (budget->prices - 1) / (count ? count : 1) : 0;
     for (uint32_t i = 0; i < count && code == ERROR_OK; i++)
-        code = solve_layout(evaluator, budget, all, layouts[i], out, e);
+        code = solve_layout(evaluator, budget, share, all, layouts[i], out, e);
     return code;
 }
 

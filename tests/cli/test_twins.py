@@ -3,7 +3,7 @@
 # timeout: 240
 """One model lowered by JAX and by torch (tests/support/generate_twins.py) gets one plan: of the usual layouts the same one is
 best, and where the race (which has more) ends alike, every argument is sharded alike, dimension by dimension; what `auto`
-finds splits tokens and logits alike."""
+finds splits tokens and logits alike. Both have the same segments, of the same strategies."""
 import collections
 import json
 import os
@@ -45,6 +45,16 @@ def shardings(rows):
     return found
 
 
+def segments(framework):
+    done = subprocess.run([toast, 'analyze', models / f'{framework}.mlir', '--mesh', 'data=4', '--blocks', '--json'], capture_output=True, text=True)
+    check(done.returncode == 0, done.stderr)
+    found = json.loads(done.stdout)
+    # the lookup apart: torch's tokens are in one dimension, JAX's in two
+    blocks = [block['strategies'] for block in found['blocks'][1:]]
+    return blocks, found['segments'], [kind['configurations'] for kind in found['kinds']]
+
+
+check(segments('jax') == segments('torch'), f"{segments('jax')} {segments('torch')}")
 for mesh, limit, planner in CASES:
     (jax, of_jax), (torch, of_torch) = (plan(framework, mesh, limit, planner) for framework in ('jax', 'torch'))
     where = f'{mesh}, {limit}, {planner}'

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # label: truth
-# timeout: 900
-"""From programs of segments to a plan of what was measured, on four CPU devices: a small GPT train step of four layers, its programs timed
+# timeout: 1800
+"""From programs of segments to a plan of what was measured, on eight CPU devices: a small GPT train step of four layers, its programs timed
 (and again after a stop: only what is left), composed and proved; the same times serve five layers; what does not fit is refused by name."""
 import json
 import os
@@ -23,13 +23,13 @@ import toast_profile  # noqa: E402
 from toast_profile.__main__ import main as command  # noqa: E402
 
 TOAST = os.path.join(os.environ.get("TOAST_BIN", os.path.join(support.SOURCE, "build", "release", "bin")), "toast")
-SIZES = {"BATCH": 4, "TOKENS": 4, "WIDTH": 16, "HEADS": 4, "HIDDEN": 16, "VOCABULARY": 16}
+SIZES = {"BATCH": 8, "TOKENS": 4, "WIDTH": 16, "HEADS": 8, "HIDDEN": 16, "VOCABULARY": 16}
 QUICK = ["--warm-up", "0", "--runs", "1", "--quiet"]
 
 
 def plan(folder, module, *more):
     """(status, text) of toast plan; the files are in folder"""
-    done = subprocess.run([TOAST, "plan", module, "--mesh", "data=4", "--device", "a100-40", "--quiet", "-o", folder, *more],
+    done = subprocess.run([TOAST, "plan", module, "--mesh", "data=8", "--device", "a100-40", "--quiet", "-o", folder, *more],
                           capture_output=True, text=True)
     return done.returncode, done.stdout + done.stderr
 
@@ -67,7 +67,7 @@ def refusals(where, module, profile):
     def timed(us):
         return lambda other: other["segments"][1]["configurations"][0].update(time_us=us)
     cases = [(without_one, first["configuration"]),
-             (lambda other: other.update(devices=8), "ran on 8 devices, the mesh has 4"),
+             (lambda other: other.update(devices=4), "ran on 4 devices, the mesh has 8"),
              (lambda other: other.pop("devices"), "does not say on how many devices"),
              (timed(-1.0), "/segments/1/configurations/0/time_us: -1 is out of range"),
              (timed(float("nan")), "NaN"), (timed(float("inf")), "Infinity"), (timed("1"), "/segments/1/configurations/0/time_us")]
