@@ -64,7 +64,7 @@ enum {
      * 706 before the first leave t7b on 8x8 0.9 % behind (docs/performance.md) */
     FIRST_STAGE = 5,
     FEWEST_STAGE = 1200,
-    NEXT_STAGE = 8,
+    NEXT_STAGE = 16,
     /* evaluations of all local searches together: clamp(rollouts, 32, 2048) */
     FEWEST_POLISH = 32,
     MOST_POLISH = 2048
