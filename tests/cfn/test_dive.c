@@ -1,11 +1,10 @@
 /* links: cfn */
 /* Dives by themselves: on problems whose answers share a class in every node they find better valleys than
- * the rest does; one thread and two give the same bytes; what a pass says of a single value is never above
+ * landings with nothing held do, for the same work, under prices that no dual has made; one thread and two give the same bytes; what a pass says of a single value is never above
  * what the best assignment with it costs; messages, prices and a phase's beginning are left as they were. */
 #include "tests/cfn/random_problem.h"
 
 #include "cfn/dive.h"
-#include "cfn/dual.h"
 #include "cfn/load.h"
 #include "cfn/reduce.h"
 #include "cfn/solve.h"
@@ -84,33 +83,90 @@ static void same_with_one_thread_and_two(void **state)
     }
 }
 
-/* equal work with and without them, neighbourhood search off */
+/* ---- dives against landings, under prices that no dual has made ---- */
+
+enum { PROBLEMS = 8, PRICES = 4, PHASE = 6 << 20, PASSES = 40 };
+
+static const double prices[PRICES] = {1, 1.5, 2,
+                                      3}; /* of a unit of usage: from near the limit to far within it */
+
+struct ready {
+    struct cfn_problem problem;
+    struct cfn_network *n;
+    struct cfn_model model;
+    struct cfn_worker worker;
+};
+
+/* a worker whose multipliers are the same at every time, with messages and an estimate of the bound */
+static void make_ready(struct ready *ready, uint64_t seed, double price)
+{
+    struct rng rng = {seed};
+    struct error e;
+    valleys(&rng, &ready->problem);
+    ASSERT_OK(cfn_network_create(&ready->problem, true, &ready->n, &e), &e);
+    cfn_reduce(ready->n, CFN_RULE_ALL, NULL, NULL);
+    assert_false(ready->n->wiped);
+    cfn_model_create(ready->n, &ready->model);
+    cfn_worker_create(&ready->model, 0, 1, &ready->worker);
+    for (int32_t time = 0; time < ready->model.time_count; time++)
+        ready->worker.best_lambda[time] = price;
+    cfn_trws_price(&ready->worker.trws, ready->worker.best_lambda);
+    for (int k = 0; k < PASSES; k++)
+        ready->worker.best_estimate = cfn_trws_iterate(&ready->worker.trws);
+    ready->worker.phase_end = PHASE;
+    cfn_worker_begin(&ready->worker);
+}
+
+static void release_ready(struct ready *ready)
+{
+    cfn_worker_release(&ready->worker);
+    cfn_model_release(&ready->model);
+    cfn_network_destroy(ready->n);
+    cfn_problem_release(&ready->problem);
+}
+
+static double best_of(const struct cfn_worker *worker)
+{
+    return worker->has_best ? (double)worker->best.cost : HUGE_VAL;
+}
+
+/* what is in the pool is what it says, and the best of it is the best */
+static void check_pool(struct ready *ready)
+{
+    struct cfn_point again;
+    cfn_point_create(&ready->model, &again);
+    for (int k = 0; k < ready->worker.pool.count; k++) {
+        cfn_point_copy(&ready->model, &again, &ready->worker.pool.at[k]);
+        cfn_point_evaluate(&ready->model, &again, ready->worker.profile);
+        assert_true(cfn_point_feasible(&again) && again.cost == ready->worker.pool.at[k].cost);
+        assert_true(again.cost >= ready->worker.best.cost);
+    }
+    cfn_point_release(&again);
+}
+
+/* What holding a value is worth, whatever the multipliers: equal work on dives and on landings with nothing
+ * held, from the same messages under the same prices. No dual phase runs, so none decides this test. */
 static void dives_find_other_valleys(void **state)
 {
     uint64_t start = support_seed(921);
-    __int128 sum = 0, sum_without = 0;
-    int solved = 0;
+    int better = 0, worse = 0;
     (void)state;
-    for (int round = 0; round < 12; round++) {
-        struct rng rng = {start + (uint64_t)round};
-        struct cfn_problem problem;
-        valleys(&rng, &problem);
-        unsigned less = CFN_WITHOUT_LNS | CFN_WITHOUT_PROVE;
-        struct cfn_budget budget = {.units = 150, .seed = 1, .threads = 1, .without = less};
-        struct cfn_answer with = solve(&problem, budget);
-        budget.without = less | CFN_WITHOUT_DIVES;
-        struct cfn_answer lacking = solve(&problem, budget);
-        if (with.values && lacking.values) {
-            sum += with.verdict.cost;
-            sum_without += lacking.verdict.cost;
-            solved++;
-        }
-        cfn_answer_release(&with);
-        cfn_answer_release(&lacking);
-        cfn_problem_release(&problem);
+    for (int round = 0; round < PROBLEMS * PRICES; round++) {
+        struct ready with, plain_landing;
+        uint64_t seed = start + (uint64_t)(round / PRICES);
+        make_ready(&with, seed, prices[round % PRICES]);
+        make_ready(&plain_landing, seed, prices[round % PRICES]);
+        cfn_dive_phase(&with.worker);
+        while (!cfn_worker_done(&plain_landing.worker))
+            cfn_dive_land(&plain_landing.worker);
+        check_pool(&with);
+        better += best_of(&with.worker) < best_of(&plain_landing.worker);
+        worse += best_of(&with.worker) > best_of(&plain_landing.worker);
+        release_ready(&with);
+        release_ready(&plain_landing);
     }
-    print_message("%d problems: %lld, without dives %lld\n", solved, (long long)sum, (long long)sum_without);
-    assert_true(solved > 8 && sum < sum_without);
+    print_message("of %d: dives better %d, landings better %d\n", PROBLEMS * PRICES, better, worse);
+    assert_true(better > PROBLEMS * PRICES / 2 && better > 8 * worse);
 }
 
 /* the least cost with value `fixed` of node i, infinite when none fits */
@@ -190,38 +246,29 @@ static void values_cost_at_least_what_is_said(void **state)
 
 static void a_phase_leaves_messages_and_prices(void **state)
 {
-    struct rng rng = {support_seed(941)};
-    struct cfn_problem problem;
-    struct cfn_network *n;
-    struct cfn_model model;
-    struct cfn_worker worker;
-    struct error e;
+    uint64_t start = support_seed(941);
+    int answers = 0;
     (void)state;
-    valleys(&rng, &problem);
-    ASSERT_OK(cfn_network_create(&problem, true, &n, &e), &e);
-    cfn_reduce(n, CFN_RULE_ALL, NULL, NULL);
-    cfn_model_create(n, &model);
-    cfn_worker_create(&model, 0, 1, &worker);
-    worker.goes_on = true;
-    worker.phase_end = 8 << 20;
-    cfn_worker_begin(&worker);
-    cfn_dual_phase(&worker, 0);
-    double *kept = mem_alloc((model.message_count + 1) * sizeof *kept);
-    memcpy(kept, worker.trws.message, model.message_count * sizeof *kept);
-    worker.phase_end = worker.work + (8 << 20);
-    cfn_worker_begin(&worker);
-    cfn_dive_phase(&worker);
-    assert_memory_equal(kept, worker.trws.message, model.message_count * sizeof *kept);
-    assert_null(worker.trws.dropped);
-    for (int32_t time = 0; time < model.time_count; time++)
-        assert_true(fabs(worker.trws.prices[time + 1] - worker.trws.prices[time] -
-                         worker.best_lambda[time]) <= 1e-9 * (1 + worker.trws.prices[model.time_count]));
-    assert_true(worker.has_best && worker.pool.count > 0);
-    free(kept);
-    cfn_worker_release(&worker);
-    cfn_model_release(&model);
-    cfn_network_destroy(n);
-    cfn_problem_release(&problem);
+    for (int round = 0; round < PRICES; round++) {
+        struct ready ready;
+        make_ready(&ready, start, prices[round]);
+        struct cfn_worker *worker = &ready.worker;
+        size_t size = ready.model.message_count * sizeof(double);
+        double *kept = mem_alloc(size + 1);
+        memcpy(kept, worker->trws.message, size);
+        cfn_dive_phase(worker);
+        assert_true(worker->work >= worker->phase_end);
+        assert_memory_equal(kept, worker->trws.message, size);
+        assert_null(worker->trws.dropped);
+        for (int32_t time = 0; time < ready.model.time_count; time++)
+            assert_true(
+                fabs(worker->trws.prices[time + 1] - worker->trws.prices[time] - worker->best_lambda[time]) <=
+                1e-9 * (1 + worker->trws.prices[ready.model.time_count]));
+        answers += worker->pool.count;
+        free(kept);
+        release_ready(&ready);
+    }
+    assert_true(answers > 0);
 }
 
 int main(void)
