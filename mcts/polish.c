@@ -7,8 +7,8 @@
  * the next round has the next window, until all were tried (a local optimum) or the evaluations are spent.
  *
  * What a plan cannot do without is not replaced: where deleting a decision loses more than PILLAR, lists with
- * another one in its place are not priced. Of t2b and a Llama that is every third evaluation of a round, and none
- * of the 100 gains of their rounds. */
+ * another one in its place are not priced. Of t2b and a Llama that is every third evaluation of a round, and
+ * none of the 100 gains of their rounds. */
 #include "mcts/core.h"
 
 #include <stdlib.h>
