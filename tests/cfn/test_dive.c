@@ -1,7 +1,8 @@
 /* links: cfn */
 /* Dives by themselves: on problems whose answers share a class in every node they find better valleys than
- * landings with nothing held do, for the same work, under prices that no dual has made; one thread and two give the same bytes; what a pass says of a single value is never above
- * what the best assignment with it costs; messages, prices and a phase's beginning are left as they were. */
+ * landings with nothing held do, for the same work, under prices that no dual has made; one thread and two
+ * give the same bytes; what a pass says of a single value is never above what the best assignment with it
+ * costs; messages, prices and a phase's beginning are left as they were. */
 #include "tests/cfn/random_problem.h"
 
 #include "cfn/dive.h"
