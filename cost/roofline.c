@@ -612,14 +612,14 @@ int64_t price_collective(const struct price_scratch *scratch, const struct spmd_
 {
     const struct spmd_step *step = &local->steps[kernel->step];
     uint8_t role = machine->backend->combine_bytes ? role_of(scratch, step) : ROLE_OTHER;
-    if (role != ROLE_OTHER && place == TUPLE_NONE) {
+    if (place != TUPLE_NEXT)
+        joining->tuple = (struct joined){.bytes = 0};
+    if (role != ROLE_OTHER) {
         struct joined *joined = find_joined(joining, step, role, local->values[step->results].bytes,
                                             machine->backend->combine_bytes);
         kernel->joined = role == ROLE_GRADIENT ? joined->number : 0;
         return add_member(joined, local, machine, step);
     }
-    if (place != TUPLE_NEXT)
-        joining->tuple = (struct joined){.bytes = 0};
     return add_member(&joining->tuple, local, machine, step);
 }
 
