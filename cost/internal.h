@@ -190,6 +190,7 @@ struct kernel {
     int64_t ps;                 /* once, not x trips; 0 for marks */
     int64_t copy_ps; /* of collectives: compute that puts their blocks in order; of dots, part of ps: what
                       * reads their turned operands and result */
+    int64_t apart_ps;     /* of ps: what XLA's estimate takes as free, so that nothing hides behind it */
     int64_t shared_bytes; /* siblings.c: what it need not read, as an earlier kernel does for it; 0: alone */
     uint32_t joined;      /* of gradients' reductions: number (1 ..) of those that run as one; 0: none */
     uint32_t together;    /* combine.c: number (1 ..) of the reduce_scatter that it is part of; 0: none */

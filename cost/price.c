@@ -29,6 +29,7 @@
 struct clock {
     int64_t compute_ps, link_ps; /* when each stream is free */
     int64_t other_ps, matmul_ps, communication_ps;
+    int64_t apart_ps; /* of kernels that nothing hides behind: on neither stream */
 };
 
 /* Gathered weights that wait for their first reader, in the order of the stream (a ring): a further gather
@@ -167,7 +168,9 @@ static int64_t run_computation(struct run *run, const struct kernel *kernel, con
     int64_t turning_ps = matmul ? times_trips(kernel->copy_ps, step->trips) : 0;
     run->clock.matmul_ps += matmul ? ps - turning_ps : 0;
     run->clock.other_ps += matmul ? turning_ps : ps;
-    run->clock.compute_ps = start + ps;
+    int64_t apart_ps = times_trips(kernel->apart_ps, step->trips);
+    run->clock.apart_ps += apart_ps;
+    run->clock.compute_ps = start + ps - apart_ps;
     times->ready_ps = times->ahead ? times->path_ps : run->clock.compute_ps;
     return start;
 }
@@ -418,7 +421,7 @@ static void run_kernels(struct price_scratch *scratch, const struct spmd_local *
         if (kind == SPMD_BRANCH || kind == SPMD_BRANCH_NEXT || kind == SPMD_BRANCH_END)
             branch_step(stack, &depth, kind, &run.clock);
     }
-    out->step_ps = finish(&run.clock);
+    out->step_ps = finish(&run.clock) + run.clock.apart_ps;
     out->matmul_ps = run.clock.matmul_ps;
     out->compute_ps = run.clock.matmul_ps + run.clock.other_ps;
     out->communication_ps = run.clock.communication_ps;

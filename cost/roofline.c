@@ -664,9 +664,14 @@ void price_times(struct price_scratch *scratch, const struct spmd_local *local,
             k->ps = matmul_time(scratch, local, k, &rates) + k->copy_ps;
         } else if (step_is_local(step->kind)) {
             k->ps = local_time(scratch, local, k, &rates);
-            if (scratch->rules & COST_FUSE_BATCHED)
-                k->ps += cost_round_ps((double)price_turned_bytes(scratch, local, k) * rates.ps_per_byte *
-                                       rates.weight);
+            bool rows = scratch->rules & COST_FUSE_WORK && scratch->work[k->step] < 0;
+            k->apart_ps = rows ? k->ps : 0;
+            if (scratch->rules & COST_FUSE_BATCHED) {
+                int64_t copies_ps = cost_round_ps((double)price_turned_bytes(scratch, local, k) *
+                                                  rates.ps_per_byte * rates.weight);
+                k->ps += copies_ps;
+                k->apart_ps += copies_ps;
+            }
         } else {
             joining.count = 0; /* nothing is combined across a mark */
         }
