@@ -193,6 +193,7 @@ struct kernel {
     int64_t apart_ps;     /* of ps: what XLA's estimate takes as free, so that nothing hides behind it */
     int64_t shared_bytes; /* siblings.c: what it need not read, as an earlier kernel does for it; 0: alone */
     uint32_t joined;      /* of gradients' reductions: number (1 ..) of those that run as one; 0: none */
+    uint32_t led_by;      /* of weights' gathers: 1 + the first of those that run as one; 0: it is the first */
     uint32_t together;    /* combine.c: number (1 ..) of the reduce_scatter that it is part of; 0: none */
     uint32_t next;        /* what runs as one with it, in another place of the program; 0: it is the last */
     bool follows;         /* it is the next of one */
@@ -384,6 +385,7 @@ struct joined {
     int64_t result_bytes;
     uint32_t axes;   /* bit a: axis a */
     uint32_t number; /* 1 .., of those begun */
+    uint32_t first;  /* the kernel that it was begun for */
     uint8_t kind, role;
 };
 enum { JOINED_KINDS = 16 }; /* kinds x sets of axes x roles that wait at a time; more start anew */
@@ -392,10 +394,12 @@ struct joining {
     uint32_t count, begun;
 };
 enum tuple_place { TUPLE_NONE, TUPLE_FIRST, TUPLE_NEXT }; /* among the members of a tuple op */
-/* What the collective takes beside those that it runs with, in the order of the calls; sets its `joined`. */
-int64_t price_collective(const struct price_scratch *scratch, const struct spmd_local *local,
-                         const struct cost_machine *machine, struct kernel *kernel, enum tuple_place place,
-                         struct joining *joining);
+/* Sets what the collective `at` of the kernels takes beside those that it runs with, in the order of the
+ * calls, its `joined` or `led_by`: of gathers that run as one the first takes all of their time. The kernel's
+ * step is a step of local. */
+void price_collective(const struct price_scratch *scratch, const struct spmd_local *local,
+                      const struct cost_machine *machine, struct kernel *kernels, uint32_t at,
+                      enum tuple_place place, struct joining *joining);
 /* unfold.c: the kernels of a fold as the whole program would run them, for the clock alone. */
 struct price_unfolded {
     struct price_scratch scratch; /* a view: kernels, pool, times, uses, late are its own */

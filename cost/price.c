@@ -124,10 +124,16 @@ static inline bool blocks(const struct run *run, const struct spmd_step *step)
 }
 
 /* when the collective starts; *times of what it reads become those of its results */
-static int64_t run_collective(struct run *run, const struct spmd_step *step, int64_t ps,
-                              struct value_times *times)
+static int64_t run_collective(struct run *run, const struct kernel *kernel, const struct spmd_step *step,
+                              int64_t ps, struct value_times *times)
 {
     int64_t start = later(times->ready_ps, run->clock.link_ps);
+    if (kernel->led_by && !blocks(run, step)) { /* done when the first of them is */
+        const struct spmd_step *first =
+            &run->local->steps[run->scratch->kernels[kernel->led_by - 1].step];
+        *times = run->scratch->times[first->results];
+        return times->ready_ps;
+    }
     if (blocks(run, step)) {
         start = later(start, run->clock.compute_ps);
         run->clock.compute_ps = start + ps;
@@ -209,7 +215,7 @@ static int64_t run_kernel(struct run *run, uint32_t index)
         int64_t copy_ps = times_trips(kernel->copy_ps, step->trips);
         run->clock.compute_ps += copy_ps;
         run->clock.other_ps += copy_ps;
-        start = run_collective(run, step, ps, &times);
+        start = run_collective(run, kernel, step, ps, &times);
     } else if (step_is_local(step->kind)) {
         start = run_computation(run, kernel, step, ps, &times);
         if (run->trace && start > before)
