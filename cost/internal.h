@@ -12,6 +12,7 @@
  *   order.c      facts of dots: what is turned in memory so that its elements lie far apart when read
  *   siblings.c   kernels that read the same arrays and run as one
  *   late.c       what runs behind the rest, in lists by what it waits for
+ *   prefetch.c   before which kernels gathers of weights are issued
  *   combine.c    reduce_scatters that the compiler makes one op of
  *   schedule.c   another order of the kernels: depth first, or by memory
  *   memory.c     live ranges of the buffers in one order; where loop carries and donated arguments share one
@@ -148,6 +149,7 @@ struct value_times {
     int64_t ready_ps, path_ps;
     uint32_t gather; /* 1 + its number among the gathers of weights that ran ahead; 0: none */
     uint32_t late;   /* late.c: list of what waits for the late collective that it is computed from; or 0 */
+    uint32_t wanted; /* prefetch.c: 1 + the first collective that reads it; 0: none */
     uint8_t of_weights; /* computed from arguments without a matrix product: set by price_times */
     uint8_t ahead;      /* .. and without a collective */
 };
@@ -217,6 +219,12 @@ struct late_kernel {
      * that was held; what those held take together, when their operands are there */
     uint32_t list, number, members, held;
     int64_t held_ps, ready_ps;
+    /* prefetch.c: 1 + the first gather that is issued before this kernel; of a gather 1 + the next one of its
+     * list, and whether it is in one; of a collective whether it was taken up, and when it was let go, in
+     * time from the end of its region */
+    uint32_t issue, issue_next;
+    bool issued, taken;
+    int64_t left_ps;
 };
 
 /* Where a buffer takes memory: during times from .. until - 1 of the line (memory.c). */
@@ -291,6 +299,8 @@ struct price_scratch {
     size_t combined_room;
     struct late_kernel *late;
     size_t late_room;          /* per kernel + 1 */
+    uint32_t *waiting;
+    size_t waiting_room;       /* per kernel + 1 */
     struct price_graph *graph; /* owned; graph.h, made by schedule.c at first use */
     const struct price_fold
         *fold;               /* of the pricing that is under way; NULL: the program is whole. Borrowed */
@@ -379,6 +389,9 @@ uint32_t price_late_list(const struct price_scratch *scratch, uint32_t number);
  * group once */
 void price_late_add(struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel,
                     uint32_t behind, uint32_t *count);
+/* prefetch.c, right after price_late_begin: puts gathers of weights into the lists of the kernels that they
+ * are issued before */
+void price_prefetch(struct price_scratch *scratch, const struct spmd_local *local);
 /* Collectives that run as one: the members of a tuple op, or those that the compiler combines. */
 struct joined {
     int64_t bytes, ps; /* what those so far move and take */

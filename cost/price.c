@@ -360,6 +360,17 @@ static void begin_chain(struct run *run, uint32_t kernel)
     }
 }
 
+/* the gathers of weights that prefetch.c puts before a kernel: not before what stands before it is done */
+static int64_t issue_gathers(struct run *run, uint32_t index)
+{
+    int64_t longest = 0;
+    for (uint32_t at = run->scratch->late[index].issue; at; at = run->scratch->late[at - 1].issue_next) {
+        run->clock.link_ps = later(run->clock.link_ps, run->clock.compute_ps);
+        longest = later(longest, run_kernel(run, at - 1));
+    }
+    return longest;
+}
+
 /* the next kernel of the program: now, or put off */
 static int64_t take_kernel(struct run *run, uint32_t index)
 {
@@ -376,7 +387,10 @@ static int64_t take_kernel(struct run *run, uint32_t index)
         price_late_add(run->scratch, run->local, index, run->chain_count, &run->late_count);
         return 0;
     }
-    int64_t path_ps = run_kernel(run, index);
+    if (run->scratch->late[index].issued)
+        return 0;
+    int64_t path_ps = issue_gathers(run, index);
+    path_ps = later(path_ps, run_kernel(run, index));
     if (collective && !run->scratch->times[step->results].of_weights) {
         run->chain_count++;
         path_ps = later(path_ps, fill_wait(run, times_trips(run->scratch->kernels[index].ps, step->trips)));
@@ -414,6 +428,7 @@ static void run_kernels(struct price_scratch *scratch, const struct spmd_local *
     run.gradients_late = machine->asynchronous && machine->backend->gradients_late;
     if (run.gradients_late) {
         price_late_begin(scratch);
+        price_prefetch(scratch, local);
         begin_chain(&run, 0);
     }
     struct branch stack[BRANCH_DEPTH];

@@ -573,6 +573,7 @@ void price_unfolded_destroy(struct price_unfolded *unfolded)
     free(unfolded->scratch.times);
     free(unfolded->scratch.uses);
     free(unfolded->scratch.late);
+    free(unfolded->scratch.waiting);
     free(unfolded->local.steps);
     free(unfolded->local.values);
     free(unfolded);
