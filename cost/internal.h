@@ -3,7 +3,8 @@
  * A pricing is a few passes, none of which allocates once the arrays have grown (but for lend.c's two
  * short lists). In the order of a pricing:
  *
- *   price.c      the passes put together; makespan
+ *   price.c      the passes put together
+ *   makespan.c   the time of a step: kernels on two streams
  *   scratch.c    the working memory: made, grown, freed
  *   fusion.c     backward over the steps: how each value is used, hence what fuses; forward: the buffers that
  *                every kernel reads
@@ -389,6 +390,10 @@ uint32_t price_late_list(const struct price_scratch *scratch, uint32_t number);
  * group once */
 void price_late_add(struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel,
                     uint32_t behind, uint32_t *count);
+/* makespan.c: the makespan of the kernels; out has its memory already. trace: NULL, or room for one interval
+ * a kernel. */
+void price_run_kernels(struct price_scratch *scratch, const struct spmd_local *local,
+                       const struct cost_machine *machine, struct price_interval *trace, struct price *out);
 /* prefetch.c, right after price_late_begin: puts gathers of weights into the lists of the kernels that they
  * are issued before */
 void price_prefetch(struct price_scratch *scratch, const struct spmd_local *local);
