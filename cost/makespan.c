@@ -176,7 +176,8 @@ static int64_t run_computation(struct run *run, const struct kernel *kernel, con
     int64_t apart_ps = times_trips(kernel->apart_ps, step->trips);
     run->clock.apart_ps += apart_ps;
     run->clock.compute_ps = start + ps - apart_ps;
-    times->ready_ps = times->ahead ? times->path_ps : run->clock.compute_ps;
+    times->ready_ps = times->ahead && times->path_ps < run->clock.compute_ps ? times->path_ps
+                                                                             : run->clock.compute_ps;
     return start;
 }
 

@@ -662,6 +662,7 @@ void price_times(struct price_scratch *scratch, const struct spmd_local *local,
         struct kernel *k = &scratch->kernels[i];
         const struct spmd_step *step = &local->steps[k->step];
         note_weights(scratch, local, k);
+        k->apart_ps = 0;
         if (spmd_step_is_collective(step)) {
             price_collective(scratch, local, machine, scratch->kernels, (uint32_t)i,
                              place_of(local, k->step), &joining);
@@ -675,7 +676,8 @@ void price_times(struct price_scratch *scratch, const struct spmd_local *local,
         } else if (step_is_local(step->kind)) {
             k->ps = local_time(scratch, local, k, &rates);
             bool rows = scratch->rules & COST_FUSE_WORK && scratch->work[k->step] < 0;
-            k->apart_ps = rows ? k->ps : 0;
+            if (rows)
+                k->apart_ps = k->ps;
             if (scratch->rules & COST_FUSE_BATCHED) {
                 int64_t copies_ps = cost_round_ps((double)price_turned_bytes(scratch, local, k) *
                                                   rates.ps_per_byte * rates.weight);
