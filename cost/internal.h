@@ -221,9 +221,9 @@ struct late_kernel {
     uint32_t list, number, members, held;
     int64_t held_ps, ready_ps;
     /* prefetch.c: 1 + the first gather that is issued before this kernel; of a gather 1 + the next one of its
-     * list, and whether it is in one; of a collective whether it was taken up, and when it was let go, in
-     * time from the end of its region */
-    uint32_t issue, issue_next;
+     * list, and whether it is in one, 1 + the first of those that it leads (led_by); of a collective whether
+     * it was taken up, and when it was let go, in time from the end of its region */
+    uint32_t issue, issue_next, leads;
     bool issued, taken;
     int64_t left_ps;
 };

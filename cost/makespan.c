@@ -360,13 +360,23 @@ static void begin_chain(struct run *run, uint32_t kernel)
     }
 }
 
+/* a kernel, and the gathers that it leads */
+static int64_t run_leader(struct run *run, uint32_t index)
+{
+    const struct late_kernel *late = run->scratch->late;
+    int64_t longest = run_kernel(run, index);
+    for (uint32_t at = late[index].leads; at; at = late[at - 1].issue_next)
+        longest = later(longest, run_kernel(run, at - 1));
+    return longest;
+}
+
 /* the gathers of weights that prefetch.c puts before a kernel: not before what stands before it is done */
 static int64_t issue_gathers(struct run *run, uint32_t index)
 {
     int64_t longest = 0;
     for (uint32_t at = run->scratch->late[index].issue; at; at = run->scratch->late[at - 1].issue_next) {
         run->clock.link_ps = later(run->clock.link_ps, run->clock.compute_ps);
-        longest = later(longest, run_kernel(run, at - 1));
+        longest = later(longest, run_leader(run, at - 1));
     }
     return longest;
 }
@@ -387,10 +397,10 @@ static int64_t take_kernel(struct run *run, uint32_t index)
         price_late_add(run->scratch, run->local, index, run->chain_count, &run->late_count);
         return 0;
     }
-    if (run->scratch->late[index].issued)
+    if (run->scratch->late[index].issued || run->scratch->kernels[index].led_by)
         return 0;
     int64_t path_ps = issue_gathers(run, index);
-    path_ps = later(path_ps, run_kernel(run, index));
+    path_ps = later(path_ps, run_leader(run, index));
     if (collective && !run->scratch->times[step->results].of_weights) {
         run->chain_count++;
         path_ps = later(path_ps, fill_wait(run, times_trips(run->scratch->kernels[index].ps, step->trips)));

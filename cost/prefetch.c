@@ -129,6 +129,8 @@ static void sweep_collective(struct sweep *sweep, uint32_t at)
     const struct spmd_step *step = &sweep->local->steps[kernel->step];
     if (kernel->led_by) { /* the first of them is taken up for all */
         note_wanted(sweep, kernel, kernel->led_by);
+        scratch->late[at].issue_next = scratch->late[kernel->led_by - 1].leads;
+        scratch->late[kernel->led_by - 1].leads = at + 1;
         return;
     }
     for (uint32_t result = 0; result < step->result_count; result++)
