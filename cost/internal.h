@@ -191,15 +191,15 @@ struct kernel {
     uint32_t step;
     uint32_t roots, root_count; /* the buffers it reads, in the pool */
     int64_t ps;                 /* once, not x trips; 0 for marks */
-    int64_t copy_ps; /* of collectives: compute that puts their blocks in order; of dots, part of ps: what
+    int64_t copy_ps;  /* of collectives: compute that puts their blocks in order; of dots, part of ps: what
                       * reads their turned operands and result */
-    int64_t apart_ps;     /* of ps: what XLA's estimate takes as free, so that nothing hides behind it */
+    int64_t apart_ps; /* of ps: what XLA's estimate takes as free, so that nothing hides behind it */
     int64_t shared_bytes; /* siblings.c: what it need not read, as an earlier kernel does for it; 0: alone */
     uint32_t joined;      /* of gradients' reductions: number (1 ..) of those that run as one; 0: none */
-    uint32_t led_by;      /* of weights' gathers: 1 + the first of those that run as one; 0: it is the first */
-    uint32_t together;    /* combine.c: number (1 ..) of the reduce_scatter that it is part of; 0: none */
-    uint32_t next;        /* what runs as one with it, in another place of the program; 0: it is the last */
-    bool follows;         /* it is the next of one */
+    uint32_t led_by;   /* of weights' gathers: 1 + the first of those that run as one; 0: it is the first */
+    uint32_t together; /* combine.c: number (1 ..) of the reduce_scatter that it is part of; 0: none */
+    uint32_t next;     /* what runs as one with it, in another place of the program; 0: it is the last */
+    bool follows;      /* it is the next of one */
 };
 
 /* A reduce_scatter that may be combined with others (combine.c). */
@@ -299,7 +299,7 @@ struct price_scratch {
     uint32_t *combined_last, combined_count; /* place of the last member in the line */
     size_t combined_room;
     struct late_kernel *late;
-    size_t late_room;          /* per kernel + 1 */
+    size_t late_room; /* per kernel + 1 */
     uint32_t *waiting;
     size_t waiting_room;       /* per kernel + 1 */
     struct price_graph *graph; /* owned; graph.h, made by schedule.c at first use */

@@ -128,8 +128,7 @@ static int64_t run_collective(struct run *run, const struct kernel *kernel, cons
 {
     int64_t start = later(times->ready_ps, run->clock.link_ps);
     if (kernel->led_by && !blocks(run, step)) { /* done when the first of them is */
-        const struct spmd_step *first =
-            &run->local->steps[run->scratch->kernels[kernel->led_by - 1].step];
+        const struct spmd_step *first = &run->local->steps[run->scratch->kernels[kernel->led_by - 1].step];
         *times = run->scratch->times[first->results];
         return times->ready_ps;
     }
@@ -176,8 +175,8 @@ static int64_t run_computation(struct run *run, const struct kernel *kernel, con
     int64_t apart_ps = times_trips(kernel->apart_ps, step->trips);
     run->clock.apart_ps += apart_ps;
     run->clock.compute_ps = start + ps - apart_ps;
-    times->ready_ps = times->ahead && times->path_ps < run->clock.compute_ps ? times->path_ps
-                                                                             : run->clock.compute_ps;
+    times->ready_ps =
+        times->ahead && times->path_ps < run->clock.compute_ps ? times->path_ps : run->clock.compute_ps;
     return start;
 }
 

@@ -4,8 +4,8 @@
  *   backward                       b <-- c <-- free at dot b        time runs to the left
  *   issued     c before reduce 1's readers, b beside what stands before reduce 1, ..
  *
- * XLA for GPUs takes a collective up when all that reads it is scheduled, one at a time: of those that wait one
- * of the chain of products first, then the gather that takes longest. It lets the collective go between two
+ * XLA for GPUs takes a collective up when all that reads it is scheduled, one at a time: of those that wait
+ * one of the chain of products first, then the gather that takes longest. It lets the collective go between two
  * kernels, when what runs meanwhile has taken as long, or when nothing else is left to run. So gathers lie as
  * late as the link allows, and what finds no room lies before the first kernel, where nothing hides it.
  *
@@ -19,10 +19,10 @@
 struct sweep {
     struct price_scratch *scratch;
     const struct spmd_local *local;
-    int64_t now_ps, free_ps; /* since its end: of the compute stream; when the link is free */
-    uint32_t flying;         /* 1 + the gather that is under way; 0: none */
-    uint32_t before;         /* 1 + the kernel that was swept last */
-    uint32_t heap_count;     /* gathers that wait, in scratch->waiting, longest first */
+    int64_t now_ps, free_ps;    /* since its end: of the compute stream; when the link is free */
+    uint32_t flying;            /* 1 + the gather that is under way; 0: none */
+    uint32_t before;            /* 1 + the kernel that was swept last */
+    uint32_t heap_count;        /* gathers that wait, in scratch->waiting, longest first */
     uint32_t chain, chain_last; /* 1 + the first and last of the chain's collectives that wait */
 };
 

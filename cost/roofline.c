@@ -664,8 +664,8 @@ void price_times(struct price_scratch *scratch, const struct spmd_local *local,
         note_weights(scratch, local, k);
         k->apart_ps = 0;
         if (spmd_step_is_collective(step)) {
-            price_collective(scratch, local, machine, scratch->kernels, (uint32_t)i,
-                             place_of(local, k->step), &joining);
+            price_collective(scratch, local, machine, scratch->kernels, (uint32_t)i, place_of(local, k->step),
+                             &joining);
             k->copy_ps = copies ? copy_time(scratch, local, step, &rates) : 0;
         } else if (step->kind == SPMD_OP && step_info(scratch, step)->class == OP_MATMUL) {
             k->copy_ps = scratch->rules & COST_FUSE_STRIDED

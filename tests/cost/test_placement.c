@@ -60,9 +60,9 @@ static void gradients_run_in_gaps(void **state)
     toy_release(&toy);
 }
 
-/* A product, its all_reduce, and what reads that and two gathered weights: the scheduler that comes from the end
- * has room for one gather behind the all_reduce, the later one; the other is issued before the product, beside
- * it. Weights small enough to be combined are there together, behind the all_reduce. */
+/* A product, its all_reduce, and what reads that and two gathered weights: the scheduler that comes from the
+ * end has room for one gather behind the all_reduce, the later one; the other is issued before the product,
+ * beside it. Weights small enough to be combined are there together, behind the all_reduce. */
 static void gathers_lie_as_late_as_there_is_room(void **state)
 {
     for (int small = 0; small < 2; small++) {
@@ -281,9 +281,12 @@ int main(void)
         cmocka_unit_test(gradients_run_in_gaps),
         cmocka_unit_test(gathers_lie_as_late_as_there_is_room),
         cmocka_unit_test(turned_arguments_are_copied),
-        cmocka_unit_test(what_lies_idle_counts),      cmocka_unit_test(what_idles_is_usual),
-        cmocka_unit_test(results_lend_nothing),       cmocka_unit_test(sums_take_their_operands_memory),
-        cmocka_unit_test(replaced_tables_are_copied), cmocka_unit_test(combined_scatters_hold_their_operands),
+        cmocka_unit_test(what_lies_idle_counts),
+        cmocka_unit_test(what_idles_is_usual),
+        cmocka_unit_test(results_lend_nothing),
+        cmocka_unit_test(sums_take_their_operands_memory),
+        cmocka_unit_test(replaced_tables_are_copied),
+        cmocka_unit_test(combined_scatters_hold_their_operands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
