@@ -215,9 +215,9 @@ static double exchange_ps(const struct cost_group *group, uint8_t kind, double n
 }
 
 /* A ring between hosts as a backend with network_chunk_bytes has it: pieces go round one after the other,
- * each with its transfer, the preparation of its chunks and a round trip; as many rings run side by side as the
- * group has devices on a host. Where a group has some devices of each host, every one of them is taken for a
- * host of its own. An all_to_all sends a piece to every device of another host, a permute one. */
+ * each with its transfer, the preparation of its chunks and a round trip; as many rings run side by side as
+ * the group has devices on a host. Where a group has some devices of each host, every one of them is taken
+ * for a host of its own. An all_to_all sends a piece to every device of another host, a permute one. */
 static double ring_ps(const struct cost_machine *machine, const struct cost_group *group, uint8_t kind,
                       double n, double host_rate)
 {

@@ -5,13 +5,14 @@
  *   issued     c before reduce 1's readers, b beside what stands before reduce 1, ..
  *
  * XLA for GPUs takes a collective up when all that reads it is scheduled, one at a time: of those that wait
- * one of the chain of products first, then the gather that takes longest. It lets the collective go between two
- * kernels, when what runs meanwhile has taken as long, or when nothing else is left to run. So gathers lie as
- * late as the link allows, and what finds no room lies before the first kernel, where nothing hides it.
+ * one of the chain of products first, then the gather that takes longest. It lets the collective go between
+ * two kernels, when what runs meanwhile has taken as long, or when nothing else is left to run. So gathers
+ * lie as late as the link allows, and what finds no room lies before the first kernel, where nothing hides
+ * it.
  *
  * Here that is done once backward over the kernels in the order of the program, without those that run late
  * (late.c) and those that run ahead of the program. Each gather is put into the list of the kernel that it is
- * issued before; price.c runs the lists. Times are the kernels' alone: O(n log n), nothing allocates but
+ * issued before; makespan.c runs the lists. Times are the kernels' alone: O(n log n), nothing allocates but
  * arrays that grow. */
 #include "cost/internal.h"
 

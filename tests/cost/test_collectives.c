@@ -241,8 +241,8 @@ static void small_messages_inside_a_host(void **state)
     }
 }
 
-/* Between hosts of eight H100: XLA's estimates in microseconds, of next to no bytes and of many. What a message
- * takes depends on how many of a host's devices take part. */
+/* Between hosts of eight H100: XLA's estimates in microseconds, of next to no bytes and of many. What a
+ * message takes depends on how many of a host's devices take part. */
 static void between_hosts_as_xla_has_it(void **state)
 {
     static const struct {
