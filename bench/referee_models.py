@@ -3,7 +3,7 @@
 
 Every one is loss, gradients and Adam (bfloat16 parameters, float32 moments, everything donated), as JAX prints it. They
 differ in what a price can get wrong: normalisation, biases, gated or plain feed-forward, grouped heads, tied embeddings,
-experts with routed tokens, encoder and decoder, convolutions, messages in a graph. Sizes are arguments of the
+experts with routed tokens, attention without softmax, tables of rows, encoder and decoder, convolutions, messages in a graph. Sizes are arguments of the
 family; no weights are made, only shapes.
 
 Never a benchmark by itself: bench/referee asks for them by name.
@@ -70,6 +70,14 @@ SETS = {
                            "length": 512}),
     "translate": ("seq2seq", {"width": 2048, "hidden": 5632, "heads": 16, "head": 128, "vocabulary": 32768, "batch": 32, "length": 1024,
                               "source": 512}),
+    # held out: made and compiled when the schedule from the end was done
+    "blended": ("blended", {"layers": 2, "width": 1792, "hidden": 3584, "common": 4608, "heads": 14, "head": 128, "experts": 16,
+                            "vocabulary": 40960, "batch": 32, "length": 1024}),
+    "retained": ("retained", {"layers": 2, "width": 2048, "hidden": 5376, "heads": 16, "head": 128, "vocabulary": 50432, "batch": 32,
+                              "length": 1024}),
+    "captions": ("seq2seq", {"layers": 2, "width": 1280, "hidden": 3456, "heads": 10, "head": 128, "vocabulary": 50258, "batch": 48,
+                             "length": 384, "source": 768}),
+    "ranking": ("ranking", {"width": 128, "hidden": 2048, "tables": 12, "rows": 65536, "features": 256, "batch": 65536}),
     "mixer": ("mixer", {"width": 2048, "hidden": 8192, "tokens": 1024, "mixing": 4096, "pixels": 768, "classes": 1024, "batch": 256}),
 }
 
@@ -233,6 +241,80 @@ def family(name, layers):
         outer = {"embed": (z["vocabulary"], z["width"]), "final": (z["width"],)}
         return outer, layer, loss, [((z["batch"], z["length"] + 1), jnp.int32)]
 
+    def blended(z):
+        """each token to one expert, and all of them through one that is common, beside it"""
+        outer, layer, _, inputs = experts(z)
+        layer |= {"gate": (z["width"], z["common"]), "in": (z["width"], z["common"]), "out": (z["common"], z["width"])}
+        room = 2 * z["length"] // z["experts"]
+
+        def loss(p, tokens):
+            x = p["embed"][tokens[:, :-1]]
+            for n in names(layers):
+                w = p[n]
+                h = rms(x, w["ln1"])
+                q, k, v = (einsum("bsd,dhk->bshk", h, w[t]) for t in ("wq", "wk", "wv"))
+                x = x + einsum("bshk,hkd->bsd", attend(rotate(q), rotate(k), v, True, True), w["wo"])
+                h = rms(x, w["ln2"])
+                weight = jax.nn.softmax((h @ w["router"]).astype(f32))
+                chosen = jax.nn.one_hot(jnp.argmax(weight, -1), z["experts"], dtype=f32)
+                place = (jnp.cumsum(chosen, 1) * chosen - 1).astype(jnp.int32)
+                slot = jax.nn.one_hot(place, room, dtype=bf16) * chosen.astype(bf16)[..., None]
+                inside = jax.nn.gelu(einsum("ebcd,edf->ebcf", einsum("bsec,bsd->ebcd", slot, h), w["up"]))
+                routed = einsum("bsec,ebcd->bsd", slot * jnp.sum(weight * chosen, -1).astype(bf16)[..., None, None],
+                                einsum("ebcf,efd->ebcd", inside, w["down"]))
+                x = x + routed + (jax.nn.silu(h @ w["gate"]) * (h @ w["in"])) @ w["out"]
+            return cross_entropy(rms(x, p["final"]) @ p["embed"].T, tokens[:, 1:])
+
+        return outer, layer, loss, inputs
+
+    def retained(z):
+        """attention without softmax: products of queries and keys fade with distance, heads are normalised and gated"""
+        d = (z["width"], z["heads"], z["head"])
+        layer = {"ln1": (z["width"],), "wq": d, "wk": d, "wv": d, "wg": d, "ln": (z["heads"], z["head"]),
+                 "wo": (z["heads"], z["head"], z["width"]), "ln2": (z["width"],), "gate": (z["width"], z["hidden"]),
+                 "up": (z["width"], z["hidden"]), "down": (z["hidden"], z["width"])}
+
+        def loss(p, tokens):
+            x = p["embed"][tokens[:, :-1]]
+            place = jnp.arange(z["length"], dtype=f32)
+            apart = place[:, None] - place[None]
+            fade = jnp.log1p(-(2.0 ** (-5.0 - jnp.arange(z["heads"], dtype=f32) / 2)))
+            decay = jnp.where(apart >= 0, jnp.exp(apart[None] * fade[:, None, None]), 0.0).astype(bf16)
+            for n in names(layers):
+                w = p[n]
+                h = rms(x, w["ln1"])
+                q, k, v, g = (einsum("bsd,dhk->bshk", h, w[t]) for t in ("wq", "wk", "wv", "wg"))
+                scores = einsum("bshk,bthk->bhst", rotate(q), rotate(k)) * (z["head"] ** -0.5) * decay
+                kept = rms(einsum("bhst,bthk->bshk", scores, v), w["ln"]) * jax.nn.silu(g)
+                x = x + einsum("bshk,hkd->bsd", kept, w["wo"])
+                h = rms(x, w["ln2"])
+                x = x + (jax.nn.silu(h @ w["gate"]) * (h @ w["up"])) @ w["down"]
+            return cross_entropy(rms(x, p["final"]) @ p["embed"].T, tokens[:, 1:])
+
+        outer = {"embed": (z["vocabulary"], z["width"]), "final": (z["width"],)}
+        return outer, layer, loss, [((z["batch"], z["length"] + 1), jnp.int32)]
+
+    def ranking(z):
+        """rows of many tables and dense features, their products in pairs, and plain layers above"""
+        pairs = (z["tables"] + 1) ** 2
+        layer = {"ln": (z["hidden"],), "in": (z["hidden"], z["hidden"]), "out": (z["hidden"], z["hidden"]), "bias": (z["hidden"],)}
+
+        def loss(p, features, rows, clicked):
+            dense = jax.nn.relu(features @ p["dense"]) @ p["narrow"]
+            looked = p["tables"].reshape(-1, z["width"])[rows + z["rows"] * jnp.arange(z["tables"])]
+            vectors = jnp.concatenate([dense[:, None], looked], 1)
+            products = einsum("bik,bjk->bij", vectors, vectors).reshape(-1, pairs)
+            x = products @ p["wide"] + dense @ p["skip"]
+            for n in names(layers):
+                w = p[n]
+                x = x + jax.nn.relu(rms(x, w["ln"]) @ w["in"] + w["bias"]) @ w["out"]
+            said = (x @ p["head"]).astype(f32)[:, 0]
+            return jnp.mean(jax.nn.softplus(said) - said * clicked)
+
+        outer = {"dense": (z["features"], z["hidden"]), "narrow": (z["hidden"], z["width"]), "tables": (z["tables"], z["rows"], z["width"]),
+                 "wide": (pairs, z["hidden"]), "skip": (z["width"], z["hidden"]), "head": (z["hidden"], 1)}
+        return outer, layer, loss, [((z["batch"], z["features"]), bf16), ((z["batch"], z["tables"]), jnp.int32), ((z["batch"],), f32)]
+
     def mixer(z):
         layer = {"ln1": (z["width"],), "ln1b": (z["width"],), "mix": (z["tokens"], z["mixing"]), "unmix": (z["mixing"], z["tokens"]),
                  "ln2": (z["width"],), "ln2b": (z["width"],), "up": (z["width"], z["hidden"]), "down": (z["hidden"], z["width"])}
@@ -372,7 +454,8 @@ def family(name, layers):
                                     ((z["nodes"],), jnp.int32)]
 
     made = {"gemma": gemma, "gpt": gpt, "llama": llama, "vit": vit, "experts": experts, "mixer": mixer, "seq2seq": seq2seq,
-            "grouped": grouped, "convnet": convnet, "graph": graph, "filters": filters}
+            "grouped": grouped, "convnet": convnet, "graph": graph, "filters": filters, "blended": blended,
+            "retained": retained, "ranking": ranking}
     return made[name], names(layers)
 
 

@@ -40,12 +40,11 @@ static const struct cost_backend backends[COST_COMPILERS] = {
                       .shares = gpu_shares,
                       .share_count = sizeof gpu_shares / sizeof *gpu_shares,
                       .share_knee_bytes = 8 * MIB,
-                      .network_fraction = 0.44,
-                      .network_copies = true,
-                      .network_fixed_ps = 45 * US,
-                      .network_round_ps = 37 * US,
-                      .network_host_ps = 26 * US,
-                      .network_part_ps = 90 * US,
+                      .network_chunk_bytes = 4 * MIB,
+                      .network_fraction = 0.4878,    /* 55.56 x 0.45 GB/s of 50, less a header's 2.5 % */
+                      .network_chunk_ps = 6003 * NS, /* 13.34 x 0.45 us */
+                      .network_round_ps = 31 * US,   /* 68.89 x 0.45 us */
+                      .network_fixed_ps = 45 * US,   /* 100 x 0.45 us */
                       .source = "openxla/xla: matmul and collective tables of an H100, sol_gpu_cost_model, "
                                 "latency hiding scheduler"},
     [COST_XLA_TPU] = {.name = "xla_tpu",

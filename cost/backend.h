@@ -82,12 +82,11 @@ struct cost_backend {
     const struct cost_collective_share *shares;
     uint32_t share_count;
     int64_t share_knee_bytes;
-    double network_fraction;  /* of a device's network port that collectives reach; 0: link_fraction */
-    bool network_copies;      /* what is gathered or scattered between hosts goes through memory once more */
-    int64_t network_fixed_ps; /* of a collective between hosts, beside its rounds */
-    int64_t network_round_ps; /* of a round between hosts; 0: the device's network latency */
-    /* of what a pass between hosts does inside them: groups with all devices of a host, with some of them */
-    int64_t network_host_ps, network_part_ps;
+    /* Between hosts, by chunks; 0: latency and bandwidth of the device (closed forms). Of a device's network
+     * port the share that collectives reach, what preparing a chunk, a round and a collective take beside. */
+    int64_t network_chunk_bytes;
+    double network_fraction;
+    int64_t network_chunk_ps, network_round_ps, network_fixed_ps;
     const char *source;
 };
 

@@ -214,13 +214,36 @@ static double exchange_ps(const struct cost_group *group, uint8_t kind, double n
     return (inside > outside ? inside : outside) * 1e12;
 }
 
-/* what a pass takes inside the hosts, whatever its bytes: little where a group has all devices of a host */
-static double inside_ps(const struct cost_machine *machine, const struct cost_group *group)
+/* A ring between hosts as a backend with network_chunk_bytes has it: pieces go round one after the other,
+ * each with its transfer, the preparation of its chunks and a round trip; as many rings run side by side as
+ * the group has devices on a host. Where a group has some devices of each host, every one of them is taken
+ * for a host of its own. An all_to_all sends a piece to every device of another host, a permute one. */
+static double ring_ps(const struct cost_machine *machine, const struct cost_group *group, uint8_t kind,
+                      double n, double host_rate)
 {
-    if (group->on_host < 2)
-        return 0;
-    return (double)(group->on_host < machine->device.devices_per_host ? machine->backend->network_part_ps
-                                                                      : machine->backend->network_host_ps);
+    const struct cost_backend *backend = machine->backend;
+    double rails = (double)group->on_host, devices = (double)group->devices,
+           nodes = group->whole_hosts ? (double)group->hosts : devices, members = nodes * rails,
+           port_rate = machine->device.network_bytes_per_s * backend->network_fraction,
+           rate = rails * port_rate < host_rate ? port_rate : host_rate / rails, pieces = members,
+           rounds = (members - 1) / rails, moved = 3 - 1 / devices;
+    if (kind == SPMD_ALL_REDUCE) {
+        rounds *= 2;
+        moved = 1;
+    } else if (kind == SPMD_ALL_TO_ALL) {
+        pieces = members - 1;
+        rounds = rails * (nodes - 1);
+        moved = 2;
+    } else if (kind == SPMD_PERMUTE) {
+        pieces = rounds = 1;
+        moved = 2;
+    }
+    double piece = n / pieces, chunk = (double)backend->network_chunk_bytes,
+           chunks = (double)(int64_t)((piece + chunk - 1) / chunk);
+    return (double)backend->network_fixed_ps +
+           rounds * (piece / rate * 1e12 + chunks * (double)backend->network_chunk_ps +
+                     (double)backend->network_round_ps) +
+           moved * n / machine->device.memory_bytes_per_s * 1e12;
 }
 
 /* Between hosts every device of the group brings its own port: a ring over all of them, on_host of which run
@@ -229,30 +252,22 @@ static struct offer price_between_hosts(const struct cost_machine *machine, cons
                                         uint8_t kind, double n)
 {
     const struct cost_device *device = &machine->device;
-    const struct cost_backend *backend = machine->backend;
-    double fraction = backend->network_fraction > 0 ? backend->network_fraction : device->link_fraction,
-           port_rate = device->network_bytes_per_s * fraction,
+    double port_rate = device->network_bytes_per_s * device->link_fraction,
            host_rate = device->host_link_bytes_per_s * device->link_fraction,
-           round_ps =
-               (double)(backend->network_round_ps ? backend->network_round_ps : device->network_latency_ps),
-           devices = (double)group->devices, rails = (double)group->on_host * port_rate,
-           rate = rails < host_rate ? rails : host_rate;
+           round_ps = (double)device->network_latency_ps, devices = (double)group->devices,
+           rails = (double)group->on_host * port_rate, rate = rails < host_rate ? rails : host_rate;
+    if (machine->backend->network_chunk_bytes)
+        return (struct offer){ring_ps(machine, group, kind, n, host_rate),
+                              kind == SPMD_ALL_TO_ALL || kind == SPMD_PERMUTE ? "direct" : "rails"};
     if (kind == SPMD_ALL_TO_ALL || kind == SPMD_PERMUTE)
-        return (struct offer){
-            (double)backend->network_fixed_ps + log2_ceil(group->hosts) * round_ps +
-                2 * inside_ps(machine, group) +
-                (double)((group->on_host - 1) * (device->host_latency_ps + backend->network_host_ps)) +
-                exchange_ps(group, kind, n, host_rate, port_rate),
-            "direct"};
+        return (struct offer){log2_ceil(group->hosts) * round_ps +
+                                  (double)((group->on_host - 1) * device->host_latency_ps) +
+                                  exchange_ps(group, kind, n, host_rate, port_rate),
+                              "direct"};
     int passes = kind == SPMD_ALL_REDUCE ? 2 : 1;
-    double rounds = log2_ceil(group->hosts) * round_ps +
-                    log2_ceil(group->on_host) * (double)device->host_latency_ps + inside_ps(machine, group);
-    double memory_ps = kind != SPMD_ALL_REDUCE && backend->network_copies
-                           ? 2 * n / (device->memory_bytes_per_s * device->memory_fraction) * 1e12
-                           : 0;
-    return (struct offer){(double)backend->network_fixed_ps + memory_ps +
-                              passes * (rounds + n * (devices - 1) / devices / rate * 1e12),
-                          "rails"};
+    double rounds =
+        log2_ceil(group->hosts) * round_ps + log2_ceil(group->on_host) * (double)device->host_latency_ps;
+    return (struct offer){passes * (rounds + n * (devices - 1) / devices / rate * 1e12), "rails"};
 }
 
 static struct offer price_placed(const struct cost_machine *machine, const struct cost_group *placed,

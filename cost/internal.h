@@ -3,7 +3,8 @@
  * A pricing is a few passes, none of which allocates once the arrays have grown (but for lend.c's two
  * short lists). In the order of a pricing:
  *
- *   price.c      the passes put together; makespan
+ *   price.c      the passes put together
+ *   makespan.c   the time of a step: kernels on two streams
  *   scratch.c    the working memory: made, grown, freed
  *   fusion.c     backward over the steps: how each value is used, hence what fuses; forward: the buffers that
  *                every kernel reads
@@ -12,6 +13,7 @@
  *   order.c      facts of dots: what is turned in memory so that its elements lie far apart when read
  *   siblings.c   kernels that read the same arrays and run as one
  *   late.c       what runs behind the rest, in lists by what it waits for
+ *   prefetch.c   before which kernels gathers of weights are issued
  *   combine.c    reduce_scatters that the compiler makes one op of
  *   schedule.c   another order of the kernels: depth first, or by memory
  *   memory.c     live ranges of the buffers in one order; where loop carries and donated arguments share one
@@ -148,6 +150,7 @@ struct value_times {
     int64_t ready_ps, path_ps;
     uint32_t gather; /* 1 + its number among the gathers of weights that ran ahead; 0: none */
     uint32_t late;   /* late.c: list of what waits for the late collective that it is computed from; or 0 */
+    uint32_t wanted; /* prefetch.c: 1 + the first collective that reads it; 0: none */
     uint8_t of_weights; /* computed from arguments without a matrix product: set by price_times */
     uint8_t ahead;      /* .. and without a collective */
 };
@@ -188,13 +191,15 @@ struct kernel {
     uint32_t step;
     uint32_t roots, root_count; /* the buffers it reads, in the pool */
     int64_t ps;                 /* once, not x trips; 0 for marks */
-    int64_t copy_ps; /* of collectives: compute that puts their blocks in order; of dots, part of ps: what
+    int64_t copy_ps;  /* of collectives: compute that puts their blocks in order; of dots, part of ps: what
                       * reads their turned operands and result */
+    int64_t apart_ps; /* of ps: what XLA's estimate takes as free, so that nothing hides behind it */
     int64_t shared_bytes; /* siblings.c: what it need not read, as an earlier kernel does for it; 0: alone */
     uint32_t joined;      /* of gradients' reductions: number (1 ..) of those that run as one; 0: none */
-    uint32_t together;    /* combine.c: number (1 ..) of the reduce_scatter that it is part of; 0: none */
-    uint32_t next;        /* what runs as one with it, in another place of the program; 0: it is the last */
-    bool follows;         /* it is the next of one */
+    uint32_t led_by;   /* of weights' gathers: 1 + the first of those that run as one; 0: it is the first */
+    uint32_t together; /* combine.c: number (1 ..) of the reduce_scatter that it is part of; 0: none */
+    uint32_t next;     /* what runs as one with it, in another place of the program; 0: it is the last */
+    bool follows;      /* it is the next of one */
 };
 
 /* A reduce_scatter that may be combined with others (combine.c). */
@@ -215,6 +220,12 @@ struct late_kernel {
      * that was held; what those held take together, when their operands are there */
     uint32_t list, number, members, held;
     int64_t held_ps, ready_ps;
+    /* prefetch.c: 1 + the first gather that is issued before this kernel; of a gather 1 + the next one of its
+     * list, and whether it is in one, 1 + the first of those that it leads (led_by); of a collective whether
+     * it was taken up, and when it was let go, in time from the end of its region */
+    uint32_t issue, issue_next, leads;
+    bool issued, taken;
+    int64_t left_ps;
 };
 
 /* Where a buffer takes memory: during times from .. until - 1 of the line (memory.c). */
@@ -288,7 +299,9 @@ struct price_scratch {
     uint32_t *combined_last, combined_count; /* place of the last member in the line */
     size_t combined_room;
     struct late_kernel *late;
-    size_t late_room;          /* per kernel + 1 */
+    size_t late_room; /* per kernel + 1 */
+    uint32_t *waiting;
+    size_t waiting_room;       /* per kernel + 1 */
     struct price_graph *graph; /* owned; graph.h, made by schedule.c at first use */
     const struct price_fold
         *fold;               /* of the pricing that is under way; NULL: the program is whole. Borrowed */
@@ -377,12 +390,20 @@ uint32_t price_late_list(const struct price_scratch *scratch, uint32_t number);
  * group once */
 void price_late_add(struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel,
                     uint32_t behind, uint32_t *count);
+/* makespan.c: the makespan of the kernels; out has its memory already. trace: NULL, or room for one interval
+ * a kernel. */
+void price_run_kernels(struct price_scratch *scratch, const struct spmd_local *local,
+                       const struct cost_machine *machine, struct price_interval *trace, struct price *out);
+/* prefetch.c, right after price_late_begin: puts gathers of weights into the lists of the kernels that they
+ * are issued before */
+void price_prefetch(struct price_scratch *scratch, const struct spmd_local *local);
 /* Collectives that run as one: the members of a tuple op, or those that the compiler combines. */
 struct joined {
     int64_t bytes, ps; /* what those so far move and take */
     int64_t result_bytes;
     uint32_t axes;   /* bit a: axis a */
     uint32_t number; /* 1 .., of those begun */
+    uint32_t first;  /* the kernel that it was begun for */
     uint8_t kind, role;
 };
 enum { JOINED_KINDS = 16 }; /* kinds x sets of axes x roles that wait at a time; more start anew */
@@ -391,10 +412,12 @@ struct joining {
     uint32_t count, begun;
 };
 enum tuple_place { TUPLE_NONE, TUPLE_FIRST, TUPLE_NEXT }; /* among the members of a tuple op */
-/* What the collective takes beside those that it runs with, in the order of the calls; sets its `joined`. */
-int64_t price_collective(const struct price_scratch *scratch, const struct spmd_local *local,
-                         const struct cost_machine *machine, struct kernel *kernel, enum tuple_place place,
-                         struct joining *joining);
+/* Sets what the collective `at` of the kernels takes beside those that it runs with, in the order of the
+ * calls, its `joined` or `led_by`: of gathers that run as one the first takes all of their time. The kernel's
+ * step is a step of local. */
+void price_collective(const struct price_scratch *scratch, const struct spmd_local *local,
+                      const struct cost_machine *machine, struct kernel *kernels, uint32_t at,
+                      enum tuple_place place, struct joining *joining);
 /* unfold.c: the kernels of a fold as the whole program would run them, for the clock alone. */
 struct price_unfolded {
     struct price_scratch scratch; /* a view: kernels, pool, times, uses, late are its own */

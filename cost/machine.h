@@ -52,9 +52,10 @@ struct cost_link {
 };
 
 /* A group of devices by where they stand (placement.c): devices in all, hosts that they stand on, devices of
- * the group on one host. */
+ * the group on one host, and whether those are all that it has. */
 struct cost_group {
     int64_t devices, hosts, on_host;
+    bool whole_hosts;
 };
 /* the group that a set of axes (bit a: axis a) spans from device 0 */
 struct cost_group cost_group_place(const struct mesh *mesh, int64_t devices_per_host, uint32_t axes);

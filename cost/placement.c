@@ -42,5 +42,6 @@ struct cost_group cost_group_place(const struct mesh *mesh, int64_t devices_per_
     if (!even)
         group.on_host = 1;
     group.hosts = group.devices / group.on_host;
+    group.whole_hosts = group.on_host == devices_per_host;
     return group;
 }

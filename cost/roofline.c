@@ -580,11 +580,11 @@ static uint8_t role_of(const struct price_scratch *scratch, const struct spmd_st
 
 /* the collectives that this one is combined with; begun anew where it would be too large with them */
 static struct joined *find_joined(struct joining *joining, const struct spmd_step *step, uint8_t role,
-                                  int64_t result_bytes, int64_t combine_bytes)
+                                  int64_t result_bytes, int64_t combine_bytes, uint32_t at)
 {
     uint32_t axes = 0, i = 0;
     if (result_bytes > combine_bytes) { /* combined with none, those before and behind it may be */
-        joining->alone = (struct joined){.number = ++joining->begun};
+        joining->alone = (struct joined){.number = ++joining->begun, .first = at};
         return &joining->alone;
     }
     for (uint32_t k = 0; k < step->axis_count; k++)
@@ -600,27 +600,36 @@ static struct joined *find_joined(struct joining *joining, const struct spmd_ste
     if (i == joining->count)
         joining->count++;
     if (!fits)
-        joining->open[i] =
-            (struct joined){.axes = axes, .number = ++joining->begun, .kind = step->kind, .role = role};
+        joining->open[i] = (struct joined){
+            .axes = axes, .number = ++joining->begun, .kind = step->kind, .role = role, .first = at};
     joining->open[i].result_bytes += result_bytes;
     return &joining->open[i];
 }
 
-int64_t price_collective(const struct price_scratch *scratch, const struct spmd_local *local,
-                         const struct cost_machine *machine, struct kernel *kernel, enum tuple_place place,
-                         struct joining *joining)
+void price_collective(const struct price_scratch *scratch, const struct spmd_local *local,
+                      const struct cost_machine *machine, struct kernel *kernels, uint32_t at,
+                      enum tuple_place place, struct joining *joining)
 {
+    struct kernel *kernel = &kernels[at];
     const struct spmd_step *step = &local->steps[kernel->step];
     uint8_t role = machine->backend->combine_bytes ? role_of(scratch, step) : ROLE_OTHER;
-    if (role != ROLE_OTHER && place == TUPLE_NONE) {
-        struct joined *joined = find_joined(joining, step, role, local->values[step->results].bytes,
-                                            machine->backend->combine_bytes);
-        kernel->joined = role == ROLE_GRADIENT ? joined->number : 0;
-        return add_member(joined, local, machine, step);
-    }
     if (place != TUPLE_NEXT)
         joining->tuple = (struct joined){.bytes = 0};
-    return add_member(&joining->tuple, local, machine, step);
+    kernel->joined = kernel->led_by = 0;
+    if (role == ROLE_OTHER) {
+        kernel->ps = add_member(&joining->tuple, local, machine, step);
+        return;
+    }
+    struct joined *joined = find_joined(joining, step, role, local->values[step->results].bytes,
+                                        machine->backend->combine_bytes, at);
+    kernel->ps = add_member(joined, local, machine, step);
+    if (role == ROLE_GRADIENT)
+        kernel->joined = joined->number;
+    if (role == ROLE_WEIGHT && joined->first != at) {
+        kernels[joined->first].ps += kernel->ps;
+        kernel->led_by = joined->first + 1;
+        kernel->ps = 0;
+    }
 }
 
 static enum tuple_place place_of(const struct spmd_local *local, uint32_t step)
@@ -653,8 +662,10 @@ void price_times(struct price_scratch *scratch, const struct spmd_local *local,
         struct kernel *k = &scratch->kernels[i];
         const struct spmd_step *step = &local->steps[k->step];
         note_weights(scratch, local, k);
+        k->apart_ps = 0;
         if (spmd_step_is_collective(step)) {
-            k->ps = price_collective(scratch, local, machine, k, place_of(local, k->step), &joining);
+            price_collective(scratch, local, machine, scratch->kernels, (uint32_t)i, place_of(local, k->step),
+                             &joining);
             k->copy_ps = copies ? copy_time(scratch, local, step, &rates) : 0;
         } else if (step->kind == SPMD_OP && step_info(scratch, step)->class == OP_MATMUL) {
             k->copy_ps = scratch->rules & COST_FUSE_STRIDED
@@ -664,9 +675,15 @@ void price_times(struct price_scratch *scratch, const struct spmd_local *local,
             k->ps = matmul_time(scratch, local, k, &rates) + k->copy_ps;
         } else if (step_is_local(step->kind)) {
             k->ps = local_time(scratch, local, k, &rates);
-            if (scratch->rules & COST_FUSE_BATCHED)
-                k->ps += cost_round_ps((double)price_turned_bytes(scratch, local, k) * rates.ps_per_byte *
-                                       rates.weight);
+            bool rows = scratch->rules & COST_FUSE_WORK && scratch->work[k->step] < 0;
+            if (rows)
+                k->apart_ps = k->ps;
+            if (scratch->rules & COST_FUSE_BATCHED) {
+                int64_t copies_ps = cost_round_ps((double)price_turned_bytes(scratch, local, k) *
+                                                  rates.ps_per_byte * rates.weight);
+                k->ps += copies_ps;
+                k->apart_ps += copies_ps;
+            }
         } else {
             joining.count = 0; /* nothing is combined across a mark */
         }

@@ -60,6 +60,7 @@ void price_scratch_destroy(struct price_scratch *scratch)
     free(scratch->scatters);
     free(scratch->combined_last);
     free(scratch->late);
+    free(scratch->waiting);
     price_unfolded_destroy(scratch->unfolded);
     graph_destroy(scratch->graph);
     free(scratch->growth);

@@ -416,8 +416,8 @@ static void place(struct price_unfolded *out, const struct instance *instance, e
     *k = *model;
     k->roots = unfold->counts[instance->kernel] + instance->copy * model->root_count;
     if (spmd_step_is_collective(step))
-        k->ps =
-            price_collective(unfold->scratch, unfold->local, unfold->machine, k, in_tuple, &unfold->joining);
+        price_collective(unfold->scratch, unfold->local, unfold->machine, out->scratch.kernels, i, in_tuple,
+                         &unfold->joining);
     else if (!step_is_local(step->kind))
         unfold->joining.count = 0;
     k->step = i;
@@ -573,6 +573,7 @@ void price_unfolded_destroy(struct price_unfolded *unfolded)
     free(unfolded->scratch.times);
     free(unfolded->scratch.uses);
     free(unfolded->scratch.late);
+    free(unfolded->scratch.waiting);
     free(unfolded->local.steps);
     free(unfolded->local.values);
     free(unfolded);

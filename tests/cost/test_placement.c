@@ -60,6 +60,39 @@ static void gradients_run_in_gaps(void **state)
     toy_release(&toy);
 }
 
+/* A product, its all_reduce, and what reads that and two gathered weights: the scheduler that comes from the
+ * end has room for one gather behind the all_reduce, the later one; the other is issued before the product,
+ * beside it. Weights small enough to be combined are there together, behind the all_reduce. */
+static void gathers_lie_as_late_as_there_is_room(void **state)
+{
+    for (int small = 0; small < 2; small++) {
+        int64_t floats = small ? 1 << 18 : 1 << 23;
+        struct toy toy;
+        uint32_t gathered[2];
+        toy_begin(&toy, 3, (int64_t[]){1 << 20, floats, floats}, NULL);
+        cost_machine_set_backend(&toy.machine, &toy.mesh, COST_XLA_GPU);
+        uint32_t product = batched_product(&toy, 1 << 20, 0),
+                 sum = TOY_STEP(&toy, SPMD_ALL_REDUCE, 1, 1 << 20, product);
+        for (uint32_t i = 0; i < 2; i++)
+            gathered[i] = TOY_STEP(&toy, SPMD_ALL_GATHER, 1, 2 * floats, 1 + i);
+        for (uint32_t i = 1; i < 4; i++)
+            toy.local.steps[i].axis_count = 1;
+        uint32_t at = TOY_OP(&toy, "sort", 1 << 20, sum, gathered[0], gathered[1]);
+        TOY_END(&toy, batched_product(&toy, 1 << 20, at));
+        uint32_t count;
+        struct price_interval *trace = price_trace(&toy.local, &toy.machine, &count);
+        assert_int_equal(count, 7); /* a kernel a step */
+        assert_int_equal(trace[2].start_ps, small ? trace[1].end_ps : trace[0].start_ps);
+        if (small)
+            assert_int_equal(trace[3].end_ps, trace[2].end_ps);
+        else
+            assert_int_equal(trace[3].start_ps, trace[1].end_ps);
+        assert_int_equal(trace[4].start_ps, trace[3].end_ps);
+        free(trace);
+        toy_release(&toy);
+    }
+}
+
 enum { WIDE = 9 * MIB, NARROW = 1024 }; /* elements */
 
 /* libtpu's, whose heap leaves what idles there as it comes; made in main */
@@ -245,10 +278,15 @@ int main(void)
     exact_heap.idle_least = 0;
     exact_heap.idle_most = UINT16_MAX;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gradients_run_in_gaps),      cmocka_unit_test(turned_arguments_are_copied),
-        cmocka_unit_test(what_lies_idle_counts),      cmocka_unit_test(what_idles_is_usual),
-        cmocka_unit_test(results_lend_nothing),       cmocka_unit_test(sums_take_their_operands_memory),
-        cmocka_unit_test(replaced_tables_are_copied), cmocka_unit_test(combined_scatters_hold_their_operands),
+        cmocka_unit_test(gradients_run_in_gaps),
+        cmocka_unit_test(gathers_lie_as_late_as_there_is_room),
+        cmocka_unit_test(turned_arguments_are_copied),
+        cmocka_unit_test(what_lies_idle_counts),
+        cmocka_unit_test(what_idles_is_usual),
+        cmocka_unit_test(results_lend_nothing),
+        cmocka_unit_test(sums_take_their_operands_memory),
+        cmocka_unit_test(replaced_tables_are_copied),
+        cmocka_unit_test(combined_scatters_hold_their_operands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
