@@ -8,8 +8,8 @@
 /* Passes of the solver over the network's edges (plan_cfn_budget.passes): 2000 is plan_cfn_solve's own
  * default, and the quick race under auto gets a tenth of that work. */
 enum { QUICK_NETWORK_PASSES = 200, FULL_NETWORK_PASSES = 2000 };
-/* Under auto priced tables of segments race where their prices are at most a sixteenth of the search's, and at
- * least 64, what a few blocks take. */
+/* Under auto priced tables of segments race where their prices are at most a sixteenth of the search's, and
+ * at least 64, what a few blocks take. */
 enum { SEGMENTS_PART = 16, SEGMENTS_LEAST = 64 };
 static const double SAME = 1e-6; /* a report prints six digits */
 

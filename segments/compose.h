@@ -61,8 +61,8 @@ enum { SEGMENTS_LAYOUTS = 3, SEGMENTS_LIMIT_ROUNDS = 3 };
  * one; batch on the others of *all. CFP's is the first of the list: it maps the batch to the outer axes. */
 uint32_t segments_layouts(const struct mesh *mesh, uint32_t *all, uint32_t inner[SEGMENTS_LAYOUTS]);
 /* The segments for strategies over these axes: the longest windows whose programs (CFP's equation 7) keep the
- * budget, 0: 2048; and whose tables by price keep `prices`, 0: as many as they take. Where even windows of one
- * block do not, these. *out: owned. */
+ * budget, 0: 2048; and whose tables by price keep `prices`, 0: as many as they take. Where even windows of
+ * one block do not, these. *out: owned. */
 void segments_of_layout(const struct nda *n, const struct mesh *mesh, uint32_t inner, uint64_t programs,
                         uint64_t prices, struct segments **out);
 /* whole prices that tables made once, and the plans that they choose, take at most */
@@ -95,8 +95,9 @@ bool segments_problem(const struct segments_tables *tables, int64_t limit_bytes,
 struct segments_budget {
     uint64_t seed;
     uint64_t programs; /* prices a layout of the axes may take; 0: 2048. Segments are cut until that holds */
-    uint64_t prices;   /* 0: as many as it takes. Else no more in all: tables once a layout, its segments cut
-                        * until they cost their share, nothing where they cannot; no plans beyond the tables' */
+    uint64_t prices;   /* 0: as many as it takes. Else no more in all: tables once a layout, its segments
+                        * cut until they cost their share, nothing where they cannot; no plans beyond
+                        * the tables' */
     int threads;       /* 1 or 2; the answer is the same */
     const struct segments_timings *timings; /* NULL: tables by price. Borrowed */
     bool (*cancelled)(void *user);          /* may be NULL */

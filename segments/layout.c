@@ -108,7 +108,7 @@ uint32_t segments_layouts(const struct mesh *mesh, uint32_t *all, uint32_t inner
     return count;
 }
 
-/* the base, every configuration of a kind, every pair of strategies of a pair with either alone, the answers */
+/* the base, every configuration of a kind, every two strategies of a pair with either alone, answers */
 uint64_t segments_prices(const struct segments *segments)
 {
     uint64_t count = 1 + SEGMENTS_LIMIT_ROUNDS;

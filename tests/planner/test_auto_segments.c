@@ -1,6 +1,6 @@
 /* timeout: 120 */
-/* Segments' priced tables in auto's race: only where all their prices are a small part of the search's, and in
- * the network's place only where their plan is better than that and the search's. */
+/* Segments' priced tables in auto's race: only where all their prices are a small part of the search's, and
+ * in the network's place only where their plan is better than that and the search's. */
 #include "support.h"
 
 #include "api/request.h"
@@ -17,7 +17,7 @@ static const char REQUEST[] =
     "{\"module\": \"sha256:" DIGEST "\", \"mesh\": {\"axes\": [{\"name\": \"data\", \"size\": 4}]}, "
     "\"device\": \"a100-40\", \"planner\": \"auto\", \"outputs\": [\"plan\"]}";
 
-/* whether segments take the network's place after so many evaluations of a search whose best plan is `best` */
+/* whether segments take the network's place after so many evaluations of a search that found `best` */
 static bool race(struct planner_job *job, uint64_t evaluations, struct cost best)
 {
     struct error e;
