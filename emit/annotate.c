@@ -343,7 +343,8 @@ static bool holds(const struct emit_axes *axes, uint8_t axis)
     return false;
 }
 
-static struct spmd_form regrouped_form(const struct emit *e, uint32_t value, const struct regrouped *regrouped)
+static struct spmd_form regrouped_form(const struct emit *e, uint32_t value,
+                                       const struct regrouped *regrouped)
 {
     struct spmd_form form = e->local->values[value].form;
     uint8_t at = form.at[regrouped->batch], position = 0;
@@ -360,7 +361,8 @@ static struct spmd_form regrouped_form(const struct emit *e, uint32_t value, con
 }
 
 /* can each operand's batch be split over the added axes as well? */
-static bool divides_batch(const struct emit *e, const struct lower_op *lower, const struct regrouped *regrouped)
+static bool divides_batch(const struct emit *e, const struct lower_op *lower,
+                          const struct regrouped *regrouped)
 {
     uint8_t batch = regrouped->batch;
     for (uint32_t i = 0; i < lower->in_count; i++) {

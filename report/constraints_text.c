@@ -119,8 +119,10 @@ void report_text_constraints(const struct report *report, struct text *text)
                     "dimension, no PartitionSpec can say. Take the annotated module (plan.jit() in Python)\n",
                     report->constraint_count ? "The list moves" : "No list was found: specs move");
     if (is_more(report->moved_annotated_bytes, report->moved_plan_bytes))
-        text_add(text, "The annotated module moves more than the plan, as XLA reduces each partial sum where it is\n"
-                       "made; manual.mlir and local.mlir move what the plan says\n");
+        text_add(
+            text,
+            "The annotated module moves more than the plan, as XLA reduces each partial sum where it is\n"
+            "made; manual.mlir and local.mlir move what the plan says\n");
     if (report->constraint_count > MOST_BY_HAND)
         text_add(text, "too many to write by hand: take the annotated module (plan.jit() in Python), or\n"
                        "plan.constrain(step), which puts them in\n");

@@ -119,14 +119,16 @@ void report_html_peak(const struct report *report, struct text *text)
     struct text svg = {0};
     char note[160];
     html_bars(&svg, &chart);
-    snprintf(note, sizeof note,
-             "At step %u of %u: what a smaller peak has to begin with; what is alike is one bar. Types are those "
-             "of the whole tensor.",
-             report->price.peak_step, report->timeline_steps);
+    snprintf(
+        note, sizeof note,
+        "At step %u of %u: what a smaller peak has to begin with; what is alike is one bar. Types are those "
+        "of the whole tensor.",
+        report->price.peak_step, report->timeline_steps);
     html_figure(text, "peak", "Alive at the peak", note, &svg);
     html_details(text, "Numbers and source lines", report->at_peak_count);
     text_add(text, "<table><thead><tr><th "
-                   "class=\"num\">Bytes</th><th class=\"num\">Tensors</th><th>What</th><th>Type</th><th>Where</th></tr></thead><tbody>");
+                   "class=\"num\">Bytes</th><th "
+                   "class=\"num\">Tensors</th><th>What</th><th>Type</th><th>Where</th></tr></thead><tbody>");
     for (uint32_t i = 0; i < report->at_peak_count; i++) {
         const struct report_tensor *tensor = &report->at_peak[i];
         char bytes[32];

@@ -187,7 +187,8 @@ static void write_at_peak(const struct report *report, struct text *text)
     int64_t rest = report->price.peak_bytes;
     uint32_t shown = report->at_peak_count < SHOWN_TENSORS ? report->at_peak_count : SHOWN_TENSORS;
     char bytes[32], place[64];
-    heading(text, "Alive at the peak, most bytes first (of one device, all that are alike together; types of the whole)");
+    heading(text, "Alive at the peak, most bytes first (of one device, all that are alike together; types of "
+                  "the whole)");
     for (uint32_t i = 0; i < shown; i++) {
         report_bytes(report->at_peak[i].bytes, bytes);
         report_place(report->at_peak[i].location, place, sizeof place);

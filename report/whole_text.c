@@ -18,8 +18,8 @@ static void text_price(const struct report *report, const struct report_whole *w
     char change[32] = "the same time";
     if (more >= LEAST_CHANGE || more <= -LEAST_CHANGE)
         snprintf(change, sizeof change, "%+.1f %%", more);
-    text_printf(text, "best try %s%s: %s (%s), %s%s", whole->best, whole->first ? " first" : "", step,
-                change, peak, whole->peak_bytes > report->memory_limit_bytes ? ", which does not fit" : "");
+    text_printf(text, "best try %s%s: %s (%s), %s%s", whole->best, whole->first ? " first" : "", step, change,
+                peak, whole->peak_bytes > report->memory_limit_bytes ? ", which does not fit" : "");
 }
 
 /* gap: what stands between the halves of a reason that is too long for a line */
@@ -78,12 +78,13 @@ void report_html_whole(const struct report *report, struct text *text)
 {
     if (report->whole_count == 0)
         return;
-    text_add(text,
-             "<section class=\"card wide\" id=\"whole\"><h2>Why not split</h2><p class=\"muted\">Dimensions "
-             "left whole, with the part of the peak's bytes and of the step's time that has them whole. Tensors "
-             "have several: parts overlap.</p><div class=\"scroll\" tabindex=\"0\" role=\"group\" "
-             "aria-label=\"Why not split\"><table><thead><tr><th>Dimension</th><th class=\"num\">Size</th><th "
-             "class=\"num\">Of the peak</th><th class=\"num\">Of the step</th><th>Why</th></tr></thead><tbody>");
+    text_add(
+        text,
+        "<section class=\"card wide\" id=\"whole\"><h2>Why not split</h2><p class=\"muted\">Dimensions "
+        "left whole, with the part of the peak's bytes and of the step's time that has them whole. Tensors "
+        "have several: parts overlap.</p><div class=\"scroll\" tabindex=\"0\" role=\"group\" "
+        "aria-label=\"Why not split\"><table><thead><tr><th>Dimension</th><th class=\"num\">Size</th><th "
+        "class=\"num\">Of the peak</th><th class=\"num\">Of the step</th><th>Why</th></tr></thead><tbody>");
     for (uint32_t i = 0; i < report->whole_count; i++) {
         const struct report_whole *whole = &report->whole[i];
         char size[32];
