@@ -330,8 +330,8 @@ static void build(struct builder *builder)
     text_release(&name);
 }
 
-/* The group on most bytes of parameters, by which fsdp stores most; others: the next one that is no model's and is
- * not listed. NDA_NONE: none. */
+/* The group on most bytes of parameters, by which fsdp stores most; others: the next one that is no model's
+ * and is not listed. NDA_NONE: none. */
 static uint32_t storage_group(const struct builder *builder, bool others)
 {
     const struct nda *n = builder->context->n;
@@ -350,8 +350,8 @@ static uint32_t storage_group(const struct builder *builder, bool others)
     return any ? best : NDA_NONE;
 }
 
-/* One group would be megatron itself. Where parameters are stored by a model's dimension (layers that hand on from
- * one width to another, convolutions), every other width may be split as well as the one between. */
+/* One group would be megatron itself. Where parameters are stored by a model's dimension (layers that hand on
+ * from one width to another, convolutions), every other width may be split as well as the one between. */
 static void list_groups(struct builder *builder)
 {
     const struct nda *n = builder->context->n;

@@ -326,10 +326,11 @@ static void add_axes_of_pieces(const struct emit *e, uint32_t value, struct emit
     }
 }
 
-/* How a grouped convolution is split otherwise in the annotated output. XLA's partitioner (jaxlib 0.10.2, found by
- * the truth tests) ends itself where features within a group are split, and adds up too much where a sum over the
- * batch in groups (the weights' gradient) is split over some axes and others do nothing there. Such idle axes split
- * the batch, too (each device keeps a part of what it has), where they divide it; else the batch is whole. */
+/* How a grouped convolution is split otherwise in the annotated output. XLA's partitioner (jaxlib 0.10.2,
+ * found by the truth tests) ends itself where features within a group are split, and adds up too much where a
+ * sum over the batch in groups (the weights' gradient) is split over some axes and others do nothing there.
+ * Such idle axes split the batch, too (each device keeps a part of what it has), where they divide it; else
+ * the batch is whole. */
 struct regrouped {
     struct emit_axes whole, added; /* along these it is not split; these split the batch as well */
     uint8_t batch;                 /* an axis that does already, where there are added ones */

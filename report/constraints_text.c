@@ -1,5 +1,5 @@
-/* What to write into the model, for people. Constraints that are the same of every layer are one entry: of one op,
- * place, type and sharding, with arguments that are named alike up to numbers. plan.json has each. */
+/* What to write into the model, for people. Constraints that are the same of every layer are one entry: of
+ * one op, place, type and sharding, with arguments that are named alike up to numbers. plan.json has each. */
 #include "report/report.h"
 
 #include <stdio.h>

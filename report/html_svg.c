@@ -175,8 +175,8 @@ static void draw_points(struct text *text, const struct frame *frame)
         label_point(text, frame, &labels, i);
 }
 
-/* Levels across the plot, in falling order: all lines first, so that none goes through a name; names that would
- * touch move down. */
+/* Levels across the plot, in falling order: all lines first, so that none goes through a name; names that
+ * would touch move down. */
 static void draw_rules(struct text *text, const struct frame *frame)
 {
     const struct html_plot *plot = frame->html_plot;
@@ -254,8 +254,8 @@ static int draw_keys(struct text *text, const struct html_bars *html_bars)
     return rows * KEY + (rows ? 8 : 0);
 }
 
-/* Both texts of a bar are on one line. Letters are 15 units high on narrow screens (style.css), where lines of
- * more than this are written smaller. */
+/* Both texts of a bar are on one line. Letters are 15 units high on narrow screens (style.css), where lines
+ * of more than this are written smaller. */
 enum { LINE_LETTERS = 62 };
 
 static void draw_bar(struct text *text, const struct html_bar *bar, double y, double scale)
