@@ -1,6 +1,7 @@
 /* What is alive at the peak, by kind: what ops of one place make of one type, and arguments of one role that
- * are named alike up to numbers, are one row with how many they are, as twelve layers hold the same twelve times.
- * Rows sum to the peak where there are no more than PEAK_ROWS of them; never says what an op is good for. */
+ * are named alike up to numbers, are one row with how many they are, as twelve layers hold the same twelve
+ * times. Rows sum to the peak where there are no more than PEAK_ROWS of them; never says what an op is good
+ * for. */
 #include "report/report.h"
 
 #include <stdio.h>
