@@ -180,8 +180,21 @@ static int64_t run_computation(struct run *run, const struct kernel *kernel, con
     return start;
 }
 
-/* The compute stream stood still until `until`: put down to the collective that made what was waited for,
- * where a collective did. */
+/* the collective that ended last, but not after `until`; SPMD_NONE: none has run */
+static uint32_t ended_last(const struct run *run, int64_t until)
+{
+    uint32_t last = SPMD_NONE;
+    for (uint32_t i = 0; i < run->scratch->kernel_count; i++) {
+        const struct price_interval *one = &run->trace[i];
+        if (spmd_step_is_collective(&run->local->steps[run->scratch->kernels[i].step]) && one->end_ps > 0 &&
+            one->end_ps <= until && (last == SPMD_NONE || one->end_ps > run->trace[last].end_ps))
+            last = i;
+    }
+    return last;
+}
+
+/* The compute stream stood still until `until`: put down to the collective that made what was waited for, else
+ * (it was computed from a collective's result, or the link was not free) to the one that ended last. */
 static void trace_wait(struct run *run, const struct kernel *kernel, int64_t from, int64_t until)
 {
     const struct root *roots = run->scratch->pool + kernel->roots;
@@ -189,8 +202,10 @@ static void trace_wait(struct run *run, const struct kernel *kernel, int64_t fro
     for (uint32_t i = 0; i < kernel->root_count; i++)
         if (run->scratch->times[roots[i].value].ready_ps == until)
             last = run->local->values[roots[i].value].step;
-    if (last != SPMD_NONE && spmd_step_is_collective(&run->local->steps[last]))
-        run->trace[run->scratch->at[last]].exposed_ps += until - from;
+    last = last != SPMD_NONE && spmd_step_is_collective(&run->local->steps[last]) ? run->scratch->at[last]
+                                                                                  : ended_last(run, until);
+    if (last != SPMD_NONE)
+        run->trace[last].exposed_ps += until - from;
 }
 
 /* Runs one kernel and says when its results are there. */
@@ -215,6 +230,8 @@ static int64_t run_kernel(struct run *run, uint32_t index)
         run->clock.compute_ps += copy_ps;
         run->clock.other_ps += copy_ps;
         start = run_collective(run, kernel, step, ps, &times);
+        if (run->trace && blocks(run, step) && start > before + copy_ps)
+            trace_wait(run, kernel, before + copy_ps, start);
     } else if (step_is_local(step->kind)) {
         start = run_computation(run, kernel, step, ps, &times);
         if (run->trace && start > before)

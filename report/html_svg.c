@@ -175,6 +175,26 @@ static void draw_points(struct text *text, const struct frame *frame)
         label_point(text, frame, &labels, i);
 }
 
+/* Levels across the plot, in falling order: all lines first, so that none goes through a name; names that
+ * would touch move down. */
+static void draw_rules(struct text *text, const struct frame *frame)
+{
+    const struct html_plot *plot = frame->html_plot;
+    double above = -100;
+    for (uint32_t i = 0; i < plot->rule_count; i++)
+        html_add(text, "<line class=\"rule%s l%d\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>",
+                 plot->rules[i].strong ? " strong" : "", plot->rules[i].color, LEFT, HTML_WIDTH - RIGHT,
+                 place_y(frame, plot->rules[i].y), place_y(frame, plot->rules[i].y));
+    for (uint32_t i = 0; i < plot->rule_count; i++) {
+        double y = place_y(frame, plot->rules[i].y), name = y - 4 < TOP + 8 ? y + 13 : y - 4;
+        if (name < above + 15)
+            name = above + 15;
+        above = name;
+        html_add(text, "<text class=\"halo\" x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>",
+                 HTML_WIDTH - RIGHT - 4, name, plot->rules[i].name);
+    }
+}
+
 void html_plot(struct text *text, const struct html_plot *plot)
 {
     double width = plot->x_high > plot->x_low ? plot->x_high - plot->x_low : 1,
@@ -189,18 +209,7 @@ void html_plot(struct text *text, const struct html_plot *plot)
         if (plot->lines[i].count)
             draw_path(text, &frame, &plot->lines[i], false);
     }
-    double above = -100;
-    for (uint32_t i = 0; i < plot->rule_count; i++) { /* in falling order: names that would touch move down */
-        const struct html_rule *html_rule = &plot->rules[i];
-        double y = place_y(&frame, html_rule->y), name = y - 4 < TOP + 8 ? y + 13 : y - 4;
-        if (name < above + 15)
-            name = above + 15;
-        above = name;
-        html_add(text, "<line class=\"rule%s l%d\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>",
-                 html_rule->strong ? " strong" : "", html_rule->color, LEFT, HTML_WIDTH - RIGHT, y, y);
-        html_add(text, "<text class=\"halo\" x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>",
-                 HTML_WIDTH - RIGHT - 4, name, html_rule->name);
-    }
+    draw_rules(text, &frame);
     draw_points(text, &frame);
     if (plot->mark) {
         double x = place_x(&frame, plot->mark_x), y = place_y(&frame, plot->mark_y);
@@ -214,10 +223,10 @@ void html_plot(struct text *text, const struct html_plot *plot)
 }
 
 /* How wide an entry of the legend is: a square with gaps, and the name. Fonts are the reader's, so the
- * width of letters is not known here; 6.8 units each is generous at this size. */
+ * width of letters is not known here; 8.4 units each is generous at either size. */
 static double key_width(const char *name)
 {
-    return 32 + 6.8 * (double)strlen(name);
+    return 32 + 8.4 * (double)strlen(name);
 }
 
 static void draw_key(struct text *text, const struct html_key *key, double x, int y)
@@ -245,12 +254,17 @@ static int draw_keys(struct text *text, const struct html_bars *html_bars)
     return rows * KEY + (rows ? 8 : 0);
 }
 
+/* Both texts of a bar are on one line. Letters are 15 units high on narrow screens (style.css), where lines
+ * of more than this are written smaller. */
+enum { LINE_LETTERS = 62 };
+
 static void draw_bar(struct text *text, const struct html_bar *bar, double y, double scale)
 {
-    html_add(text, "<text class=\"%s\" x=\"0\" y=\"%.1f\">%s</text>", bar->strong ? "strong" : "name", y + 11,
-             bar->name);
-    html_add(text, "<text class=\"%s\" x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>",
-             bar->strong ? "strong" : "name", HTML_WIDTH, y + 11, bar->note);
+    const char *class = bar->strong ? "strong" : "name",
+               *tight = strlen(bar->name) + strlen(bar->note) > LINE_LETTERS ? " tight" : "";
+    html_add(text, "<text class=\"%s%s\" x=\"0\" y=\"%.1f\">%s</text>", class, tight, y + 11, bar->name);
+    html_add(text, "<text class=\"%s%s\" x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>", class, tight,
+             HTML_WIDTH, y + 11, bar->note);
     html_add(text, "<rect class=\"trough\" x=\"0\" y=\"%.1f\" width=\"%d\" height=\"12\" rx=\"2\"/>", y + 16,
              HTML_WIDTH);
     double x = 0, whole = 0;

@@ -9,7 +9,6 @@
 #include <string.h>
 
 enum { TIMELINE_POINTS = 512 }; /* one for each pixel or so of the drawing's width */
-enum { PEAK_TENSORS = 20 };     /* what a person looks through */
 
 /* What the parts share while the report is made. */
 struct maker {
@@ -256,33 +255,6 @@ static int by_time(const void *left, const void *right)
 
 /* ---- memory ---- */
 
-static int by_bytes(const void *left, const void *right)
-{
-    const struct price_live *one = left, *other = right;
-    if (one->bytes != other->bytes)
-        return one->bytes > other->bytes ? -1 : 1;
-    return one->value < other->value ? -1 : one->value > other->value;
-}
-
-static void describe_live(const struct maker *maker, const struct price_live *live,
-                          struct report_tensor *tensor)
-{
-    uint32_t origin = maker->local.values[live->value].origin;
-    const struct ir_program *program = maker->n->program;
-    uint32_t op = program->values[origin].op;
-    tensor->bytes = live->bytes;
-    report_type(program, origin, tensor->type, sizeof tensor->type);
-    if (op != IR_NONE) {
-        snprintf(tensor->name, sizeof tensor->name, "%s", ir_op_name(program, op));
-        report_where(program, op, tensor->location, sizeof tensor->location);
-        return;
-    }
-    snprintf(tensor->name, sizeof tensor->name, "loop value");
-    for (uint32_t argument = 0; argument < maker->n->argument_count; argument++)
-        if (maker->n->arguments[argument].value == origin)
-            snprintf(tensor->name, sizeof tensor->name, "%s", maker->n->arguments[argument].name);
-}
-
 /* over the kernels of the order whose memory counts */
 static void make_memory(struct maker *maker)
 {
@@ -300,11 +272,7 @@ static void make_memory(struct maker *maker)
         if (held->alive[i] > report->timeline[k])
             report->timeline[k] = held->alive[i];
     }
-    qsort(held->live, held->live_count, sizeof *held->live, by_bytes);
-    report->at_peak_count = held->live_count < PEAK_TENSORS ? held->live_count : PEAK_TENSORS;
-    report->at_peak = arena_alloc(report->arena, (report->at_peak_count + 1) * sizeof *report->at_peak);
-    for (uint32_t i = 0; i < report->at_peak_count; i++)
-        describe_live(maker, &held->live[i], &report->at_peak[i]);
+    report_find_peak(maker->n, &maker->local, held, report);
 }
 
 /* ---- all of it ---- */

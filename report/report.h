@@ -31,11 +31,12 @@ struct report_collective { /* one row a (kind, axes, bytes, source line, decisio
     /* index of the choice behind it, where no decision is; -1: a pin */
     int choice;
 };
-struct report_tensor { /* alive at the peak */
-    char name[160];
+struct report_tensor { /* alive at the peak: one, or several alike */
+    char name[160];    /* of several arguments with * for what differs */
     char type[96];
     char location[160];
-    int64_t bytes;
+    int64_t bytes; /* of all of them */
+    uint32_t count;
 };
 struct report_decision {
     struct plan_decision decision;
@@ -204,7 +205,8 @@ struct report {
     /* bytes alive over the program: at most 512 points, each the highest of the steps it stands for */
     int64_t *timeline;
     uint32_t timeline_count, timeline_steps;
-    /* alive at the peak (place price.peak_step of the timeline_steps kernels): largest first, at most 20 */
+    /* alive at the peak (place price.peak_step of the timeline_steps kernels): most bytes first, at most 20
+     * rows */
     struct report_tensor *at_peak;
     uint32_t at_peak_count;
     struct report_decision *decisions;
@@ -289,6 +291,9 @@ void report_add_constraints(struct report *report, const struct spmd_constraints
  * own shardings, or NULL; borrowed during the call. Errors are evaluator_price's. */
 enum error_code report_add_classes(struct report *report, const struct search_plan *yours,
                                    struct error *e) BASE_CHECKED;
+/* report->at_peak; held: at the peak of local */
+void report_find_peak(const struct nda *n, const struct spmd_local *local, const struct price_held *held,
+                      struct report *report);
 /* their section of report.txt */
 void report_text_constraints(const struct report *report, struct text *out);
 

@@ -147,14 +147,12 @@ static void write_as_text(const char *id, const char *title, const struct text *
 
 static void write_explanations(const struct report *report, struct text *text)
 {
-    struct text whole = {0}, constraints = {0}, classes = {0};
-    report_text_whole(report, &whole);
+    struct text constraints = {0}, classes = {0};
+    report_html_whole(report, text);
     report_text_classes(report, &classes);
     report_text_constraints(report, &constraints);
-    write_as_text("whole", "Why not split", &whole, text);
     write_as_text("classes", "How weights and activations lie", &classes, text);
     write_as_text("constraints", "What to write into the model", &constraints, text);
-    text_release(&whole);
     text_release(&classes);
     text_release(&constraints);
 }

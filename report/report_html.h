@@ -22,6 +22,7 @@ void report_html_communication(const struct report *report, struct text *text);
 /* alternatives_text.c: further plans and in what they differ */
 void report_html_alternatives(const struct report *report, struct text *text);
 void report_html_referee(const struct report *report, struct text *text); /* what the compiler said of them */
+void report_html_whole(const struct report *report, struct text *text);   /* whole_text.c: why not split */
 /* report_html_memory.c */
 void report_html_memory(const struct report *report, struct text *text);
 void report_html_peak(const struct report *report, struct text *text);

@@ -107,7 +107,9 @@ void report_html_peak(const struct report *report, struct text *text)
         return;
     for (; chart.count < report->at_peak_count && chart.count < SHOWN_TENSORS; chart.count++) {
         const struct report_tensor *tensor = &report->at_peak[chart.count];
-        snprintf(names[chart.count], sizeof names[0], "%.44s  %.30s", tensor->name, tensor->type);
+        int at = snprintf(names[chart.count], sizeof names[0], "%.44s  %.30s", tensor->name, tensor->type);
+        if (tensor->count > 1)
+            snprintf(names[chart.count] + at, sizeof names[0] - (size_t)at, "  × %u", tensor->count);
         report_bytes(tensor->bytes, notes[chart.count]);
         segments[chart.count] = (struct html_segment){(double)tensor->bytes, 4, false};
         bars[chart.count] =
@@ -115,24 +117,27 @@ void report_html_peak(const struct report *report, struct text *text)
         chart.high = (double)tensor->bytes > chart.high ? (double)tensor->bytes : chart.high;
     }
     struct text svg = {0};
-    char note[120];
+    char note[160];
     html_bars(&svg, &chart);
-    snprintf(note, sizeof note,
-             "At step %u of %u: what a smaller peak has to begin with. Types are those of the whole tensor.",
-             report->price.peak_step, report->timeline_steps);
+    snprintf(
+        note, sizeof note,
+        "At step %u of %u: what a smaller peak has to begin with; what is alike is one bar. Types are those "
+        "of the whole tensor.",
+        report->price.peak_step, report->timeline_steps);
     html_figure(text, "peak", "Alive at the peak", note, &svg);
     html_details(text, "Numbers and source lines", report->at_peak_count);
     text_add(text, "<table><thead><tr><th "
-                   "class=\"num\">Bytes</th><th>What</th><th>Type</th><th>Where</th></tr></thead><tbody>");
+                   "class=\"num\">Bytes</th><th "
+                   "class=\"num\">Tensors</th><th>What</th><th>Type</th><th>Where</th></tr></thead><tbody>");
     for (uint32_t i = 0; i < report->at_peak_count; i++) {
         const struct report_tensor *tensor = &report->at_peak[i];
         char bytes[32];
         report_bytes(tensor->bytes, bytes);
         html_add(text,
-                 "<tr><td class=\"num\">%s</td><td class=\"long\">%s</td><td "
+                 "<tr><td class=\"num\">%s</td><td class=\"num\">%u</td><td class=\"long\">%s</td><td "
                  "class=\"long\"><code>%s</code></td><td class=\"long\">"
                  "<code>%s</code></td></tr>",
-                 bytes, tensor->name, tensor->type, tensor->location);
+                 bytes, tensor->count, tensor->name, tensor->type, tensor->location);
     }
     text_add(text, "</tbody></table>");
     html_details_end(text);

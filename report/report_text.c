@@ -159,7 +159,7 @@ static void write_collectives(const struct report *report, struct text *text)
     if (report->collective_count == 0)
         text_add(text, "none\n");
     else
-        text_printf(text, "%-18s %-14s %6s %10s %10s %10s  %-22s %s\n", "kind", "axes", "count", "bytes",
+        text_printf(text, "%-18s %-14s %6s %10s %10s %10s  %-22s %s\n", "kind", "axes", "count", "bytes each",
                     "time", "exposed", "because of", "where");
     for (uint32_t i = 0; i < report->collective_count && i < SHOWN_COLLECTIVES; i++) {
         const struct report_collective *collective = &report->collectives[i];
@@ -187,17 +187,21 @@ static void write_at_peak(const struct report *report, struct text *text)
     int64_t rest = report->price.peak_bytes;
     uint32_t shown = report->at_peak_count < SHOWN_TENSORS ? report->at_peak_count : SHOWN_TENSORS;
     char bytes[32], place[64];
-    heading(text, "Alive at the peak, largest first (bytes of one device, types of the whole)");
+    heading(text, "Alive at the peak, most bytes first (of one device, all that are alike together; types of "
+                  "the whole)");
     for (uint32_t i = 0; i < shown; i++) {
         report_bytes(report->at_peak[i].bytes, bytes);
         report_place(report->at_peak[i].location, place, sizeof place);
-        text_printf(text, "%10s  %-36.36s %-28.28s %s\n", bytes, report->at_peak[i].name,
+        char many[16] = "";
+        if (report->at_peak[i].count > 1)
+            snprintf(many, sizeof many, "x %u", report->at_peak[i].count);
+        text_printf(text, "%10s %6s  %-32.32s %-27.27s %s\n", bytes, many, report->at_peak[i].name,
                     report->at_peak[i].type, place);
         rest -= report->at_peak[i].bytes;
     }
     report_bytes(rest, bytes);
     if (shown && rest > 0)
-        text_printf(text, "%10s  all others\n", bytes);
+        text_printf(text, "%10s %6s  all others\n", bytes, "");
 }
 
 static void write_memory(const struct report *report, struct text *text)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # label: truth
 # timeout: 900
-"""Models that nothing was tuned on when they were written, plain JAX: experts with a capacity, grouped heads on three axes, a tied odd vocabulary, encoder and decoder, a recurrent network.
+"""Models that nothing was tuned on when they were written, plain JAX: experts with a capacity, grouped heads on three axes, a tied odd vocabulary, encoder and decoder, a recurrent network, convolutions by channel.
 
 checks.check_unseen says what is asked of each. Arguments: words of their names.
 """

@@ -1,5 +1,5 @@
 """Train steps that nothing was tuned on when they were written, in plain JAX: experts with a capacity, grouped heads on three axes, an odd
-vocabulary tied and factored, an encoder with a decoder, a recurrent network.
+vocabulary tied and factored, an encoder with a decoder, a recurrent network, convolutions by channel.
 
 Each gives (step, args, donate) as models.py does; UNSEEN has the mesh and the share of the unsharded peak that it is to fit in. Plain
 JAX, so that they run on the oldest JAX as on the newest. Never imports TOAST.
@@ -205,7 +205,28 @@ def recurrent():
     return descend(loss_of), (with_momentum(params), integers(31, vocabulary, batch, length + 1)), (0,)
 
 
+# ---------------------------------------------------------------- convolutions by channel, then over channels, and a hidden layer
+def separable():
+    normal = models.random_of(32)
+    width, channels, hidden, classes, batch, side = 16, 64, 256, 10, 32, 16
+    dims = ("NHWC", "HWIO", "NHWC")
+
+    def by_channel(x, p, channels):
+        y = jax.lax.conv_general_dilated(x, p["each"], (1, 1), "SAME", dimension_numbers=dims, feature_group_count=channels)
+        return jax.nn.relu(jax.lax.conv_general_dilated(y, p["over"], (1, 1), "SAME", dimension_numbers=dims))
+
+    def loss_of(params, x, y):
+        for p, count in zip(params["blocks"], (width, channels), strict=True):
+            x = by_channel(x, p, count)
+        x = jax.nn.relu(x.mean((1, 2)) @ params["up"])
+        return log_loss(x @ params["head"], y)
+
+    params = {"blocks": [{"each": normal(3, 3, 1, i), "over": normal(1, 1, i, o)} for i, o in ((width, channels), (channels, 2 * channels))],
+              "up": normal(2 * channels, hidden), "head": normal(hidden, classes)}
+    return descend(loss_of), (with_momentum(params), normal(batch, side, side, width, scale=1.0), integers(33, classes, batch)), (0,)
+
+
 FOUR_TWO = {"data": 4, "model": 2}
 UNSEEN = {"experts with a capacity": (experts, {"data": 2, "model": 4}, 0.4), "grouped heads, three axes": (grouped_heads, {"a": 2, "b": 2, "c": 2}, 0.4),
           "tied 50257, factored moments": (tied_odd, FOUR_TWO, 0.4), "encoder and decoder": (encoder_decoder, FOUR_TWO, 0.4),
-          "recurrent": (recurrent, FOUR_TWO, 0.5)}
+          "recurrent": (recurrent, FOUR_TWO, 0.5), "convolutions by channel": (separable, FOUR_TWO, 0.4)}

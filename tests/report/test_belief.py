@@ -88,7 +88,7 @@ def explains_whole(report, case):
     for tensor in report['memory']['at_peak']:
         kind, dims = tensor['type'].rstrip(']').split('[')
         dims = [int(d) for d in dims.split(',') if d]
-        if kind not in BYTES or tensor['bytes'] != BYTES[kind] * math.prod(dims) or tensor['bytes'] <= 0.01 * peak:
+        if kind not in BYTES or tensor['bytes'] != tensor['count'] * BYTES[kind] * math.prod(dims) or tensor['bytes'] <= 0.01 * peak:
             continue
         for size in dims:
             check(size < 2 or any(size % s == 0 for s in sizes), f'{case}: no line says why {size} of {tensor} is whole: {sizes}')

@@ -100,6 +100,10 @@ with tempfile.TemporaryDirectory() as scratch:
     check('PartitionSpec(' in text and '/embed' in text, 'arguments and their specs')
     report = json.loads(pathlib.Path(f'{scratch}/plain/report.json').read_text())
     check(all(b['name'] in text for b in report['baselines']), 'every baseline')
+    why = re.search(r'<section[^>]*id="whole".*?</section>', page.decode(), re.S)[0]
+    check(why.count('<tr>') == 1 + len(report['whole']) and 'Of the peak' in why and 'Of the step' in why, f'why not split, with what its figures are: {why[:400]}')
+    curve = re.search(r'<figure[^>]*id="search".*?</svg>', page.decode(), re.S)[0]
+    check(curve.rindex('class="rule') < curve.index('class="halo"'), 'a level goes through the name of another')
     check(all(d['decision'] in text for d in report['decisions']), 'every decision')
 
     # hostile names of arguments and of places in the module

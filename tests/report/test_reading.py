@@ -3,10 +3,11 @@
 # timeout: 480
 """What stood in reports and could not be believed, as readers of public models' reports found it: layers that are equal lie alike or the report says what
 that would cost; communication sums up by cause; what is whole is whole where it is said to be; another size helps no window; a plan
-that is an expert's is called so."""
+that is an expert's is called so; layers that hold the same are one row."""
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -95,8 +96,34 @@ def nothing_is_moved(folder):
     check('no communication\n' in text and 'of the communication blocks' not in text, 'rows: communication of none')
 
 
+def layers_are_one_row(folder):
+    """what twelve layers keep alive stands in one row, not in twelve of which eleven are `all others`; so do constraints"""
+    report, text = plan('segments/gpt_6.mlir.gz', 'data=4,model=2', folder, '--planner', 'baselines')
+    rows = report['memory']['at_peak']
+    check(any(row['count'] >= 6 for row in rows), f'gpt_6: no row of six layers: {rows}')
+    kinds = [(row['name'], row['type'], row['location']) for row in rows if not row['location'] == '' or row['count'] > 1]
+    check(len(kinds) == len(set(kinds)), f'gpt_6: two rows of a kind: {kinds}')
+    check(all('*' in row['name'] for row in rows if row['count'] > 1 and not row['location'] and row['name'] != 'loop value'), f'gpt_6: names: {rows}')
+    section = text[text.index('\nAlive at the peak'):text.index(' all others\n')]
+    check(' x 6 ' in section, f'gpt_6: {section}')
+    listed = text[text.index('\nWhat to write into the model'):text.index('\nSearch\n') if '\nSearch\n' in text else len(text)]
+    said = sum(int(x or 1) for x in re.findall(r'^ ?\d+\. with_sharding_constraint\(.*?\)(?:  x (\d+))?$', listed, re.M))
+    more = re.search(r'and (\d+) more in plan', listed)
+    check(said + int(more[1] if more else 0) == report['constraints']['count'], f'gpt_6: {said} of {report["constraints"]["count"]} constraints: {listed}')
+
+
+def exposed_adds_up(folder):
+    """what computation waits for is put down to collectives, all of it"""
+    for module, mesh, device in (('unet.mlir.gz', 'data=2,model=2,pipe=2', 'tpu-v5e'), ('t2b.mlir.gz', 'data=4,model=4', 'h100'), ('gns.mlir.gz', 'data=4,model=2', 'tpu-v5p')):
+        report, _ = plan(module, mesh, folder, '--device', device, '--planner', 'baselines')
+        by_row = sum(c['exposed_ps'] for c in report['collectives'])
+        check(abs(by_row - report['time']['exposed_ps']) <= 1e-6 * report['time']['exposed_ps'] + 1, f'{module} on {device}: rows {by_row}, {report["time"]["exposed_ps"]}')
+
+
 with tempfile.TemporaryDirectory() as temporary:
     folder = pathlib.Path(temporary)
+    layers_are_one_row(folder)
+    exposed_adds_up(folder)
     layers_are_alike(folder)
     windows(folder)
     gathered(folder)

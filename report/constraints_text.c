@@ -1,0 +1,130 @@
+/* What to write into the model, for people. Constraints that are the same of every layer are one entry: of
+ * one op, place, type and sharding, with arguments that are named alike up to numbers. plan.json has each. */
+#include "report/report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHOWN_ENTRIES = 20, MOST_BY_HAND = 40, SHOWN_NUMBERS = 6 };
+
+static bool alike(const struct report_constraint *one, const struct report_constraint *other)
+{
+    char pattern[160], than[160];
+    if (strcmp(one->op, other->op) != 0 || strcmp(one->location, other->location) != 0 ||
+        strcmp(one->name, other->name) != 0 || strcmp(one->type, other->type) != 0 ||
+        strcmp(one->spec, other->spec) != 0 || one->alike != other->alike ||
+        one->argument_count != other->argument_count || one->use_count != other->use_count)
+        return false;
+    for (uint32_t i = 0; i < one->argument_count; i++) {
+        report_pattern(one->arguments[i], pattern, sizeof pattern);
+        report_pattern(other->arguments[i], than, sizeof than);
+        if (strcmp(pattern, than) != 0)
+            return false;
+    }
+    for (uint32_t i = 0; i < one->use_count; i++)
+        if (strcmp(one->uses[i].op, other->uses[i].op) != 0 ||
+            strcmp(one->uses[i].location, other->uses[i].location) != 0)
+            return false;
+    return true;
+}
+
+static void write_numbers(const struct report_constraint *const *same, uint32_t count, struct text *text)
+{
+    bool run = count > 1;
+    for (uint32_t i = 1; i < count; i++)
+        run &= same[i]->occurrence == same[i - 1]->occurrence + 1;
+    if (same[0]->alike < 2)
+        return;
+    text_printf(text, ", number%s %u", count > 1 ? "s" : "", same[0]->occurrence + 1);
+    for (uint32_t i = 1; i < count && i < SHOWN_NUMBERS && !run; i++)
+        text_printf(text, ", %u", same[i]->occurrence + 1);
+    if (run)
+        text_printf(text, " to %u", same[count - 1]->occurrence + 1);
+    else if (count > SHOWN_NUMBERS)
+        text_add(text, " ..");
+    text_printf(text, " of %u", same[0]->alike);
+}
+
+static void write_entry(const struct report_constraint *const *same, uint32_t count, uint32_t number,
+                        struct text *text)
+{
+    const struct report_constraint *first = same[0];
+    text_printf(text, "%2u. with_sharding_constraint(%s, %s)", number, first->type, first->spec);
+    if (count > 1)
+        text_printf(text, "  x %u", count);
+    text_printf(text, "\n    %s at %s", first->op, first->location);
+    if (*first->name)
+        text_printf(text, " (%s)", first->name);
+    write_numbers(same, count, text);
+    for (uint32_t k = 0; k < first->argument_count; k++) {
+        char pattern[160];
+        report_pattern(first->arguments[k], pattern, sizeof pattern);
+        text_printf(text, "%s%s", k ? ", " : "; made of ", count > 1 ? pattern : first->arguments[k]);
+    }
+    if (first->at_uses)
+        text_printf(text, "\n    only where %s at %s reads it", first->uses[0].op, first->uses[0].location);
+    text_add_char(text, '\n');
+}
+
+static void write_entries(const struct report *report, struct text *text)
+{
+    uint32_t number = 0, said = 0;
+    bool *done = mem_zalloc(report->constraint_count + 1, sizeof *done);
+    const struct report_constraint **same = mem_zalloc(report->constraint_count + 1, sizeof(void *));
+    for (uint32_t i = 0; i < report->constraint_count && number < SHOWN_ENTRIES; i++) {
+        uint32_t count = 0;
+        for (uint32_t k = i; k < report->constraint_count && !done[i]; k++)
+            if (!done[k] && alike(&report->constraints[i], &report->constraints[k]))
+                same[count++] = &report->constraints[k];
+        for (uint32_t k = 0; k < count; k++)
+            done[same[k] - report->constraints] = true;
+        if (count)
+            write_entry(same, count, ++number, text);
+        said += count;
+    }
+    if (report->constraint_count > said)
+        text_printf(text, "… and %u more in plan.json\n", report->constraint_count - said);
+    free(same);
+    free(done);
+}
+
+/* a tenth more: what the model of XLA is good for */
+static bool is_more(int64_t bytes, int64_t than)
+{
+    return bytes > than + than / 10;
+}
+
+void report_text_constraints(const struct report *report, struct text *text)
+{
+    char specs[32], list[32], annotated[32], plan[32];
+    if (!report->has_constraints)
+        return;
+    report_bytes(report->moved_specs_bytes, specs);
+    report_bytes(report->moved_list_bytes, list);
+    report_bytes(report->moved_annotated_bytes, annotated);
+    text_add(text, "\nWhat to write into the model (PartitionSpecs of arguments and results do not say it)\n"
+                   "-------------------------------------------------------------------------------------\n");
+    report_bytes(report->moved_plan_bytes, plan);
+    text_printf(
+        text,
+        "XLA moves, by our model of it: %s with the specs alone, %s with these, %s annotated;\nthe plan "
+        "itself %s (a reduce_scatter counts as an all_reduce of its operand, which XLA may make of it)\n",
+        specs, list, annotated, plan);
+    if (report->constraint_count == 0 && !is_more(report->moved_specs_bytes, report->moved_annotated_bytes))
+        text_add(text, "nothing: the specs of arguments and results are enough\n");
+    if (is_more(report->moved_list_bytes, report->moved_annotated_bytes))
+        text_printf(text,
+                    "%s not as little as annotated: sums that meet before they are reduced, and parts of a\n"
+                    "dimension, no PartitionSpec can say. Take the annotated module (plan.jit() in Python)\n",
+                    report->constraint_count ? "The list moves" : "No list was found: specs move");
+    if (is_more(report->moved_annotated_bytes, report->moved_plan_bytes))
+        text_add(
+            text,
+            "The annotated module moves more than the plan, as XLA reduces each partial sum where it is\n"
+            "made; manual.mlir and local.mlir move what the plan says\n");
+    if (report->constraint_count > MOST_BY_HAND)
+        text_add(text, "too many to write by hand: take the annotated module (plan.jit() in Python), or\n"
+                       "plan.constrain(step), which puts them in\n");
+    write_entries(report, text);
+}

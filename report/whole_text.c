@@ -1,0 +1,105 @@
+/* Why not split, for people: a line a dimension in report.txt, a row of a table in report.html. Both have the
+ * same words; never finds anything out (whole.c does). */
+#include "report/report_html.h"
+#include "report/whole.h"
+
+#include <stdio.h>
+
+/* percent of the step: what is less is printed as no change */
+#define LEAST_CHANGE 0.05
+
+static void text_price(const struct report *report, const struct report_whole *whole, struct text *text)
+{
+    char step[32], peak[32];
+    report_time(whole->step_ps, step);
+    report_bytes(whole->peak_bytes, peak);
+    double more =
+        100 * ((double)whole->step_ps / (double)(report->price.step_ps > 0 ? report->price.step_ps : 1) - 1);
+    char change[32] = "the same time";
+    if (more >= LEAST_CHANGE || more <= -LEAST_CHANGE)
+        snprintf(change, sizeof change, "%+.1f %%", more);
+    text_printf(text, "best try %s%s: %s (%s), %s%s", whole->best, whole->first ? " first" : "", step, change,
+                peak, whole->peak_bytes > report->memory_limit_bytes ? ", which does not fit" : "");
+}
+
+/* gap: what stands between the halves of a reason that is too long for a line */
+static void text_reason(const struct report *report, const struct report_whole *whole, const char *gap,
+                        struct text *text)
+{
+    switch (whole->reason) {
+    case REPORT_DOES_NOT_DIVIDE: text_printf(text, "does not divide: %s", whole->sizes); break;
+    case REPORT_NO_RULE:
+        if (whole->op[0])
+            text_printf(text, "no rule: %s at %s takes it whole", whole->op, whole->location);
+        else
+            text_printf(text, "no %sdecision has an effect: pins, or all axes taken",
+                        whole->partly ? "other " : "");
+        break;
+    case REPORT_CONFLICT_LOST:
+        text_printf(text, "conflict lost: other dimensions have the axes;%s", gap);
+        text_price(report, whole, text);
+        break;
+    case REPORT_NO_GAIN:
+        text_add(text, "no gain: ");
+        text_price(report, whole, text);
+        break;
+    case REPORT_MISSED:
+        text_add(text, "better, and missed by this search (a longer one would try it): ");
+        text_price(report, whole, text);
+        break;
+    case REPORT_NOT_TRIED: text_add(text, "not tried: smaller parts are not priced"); break;
+    }
+}
+
+static const char *example_words(const struct report_whole *whole)
+{
+    return whole->partly ? "split elsewhere; whole in " : "largest: ";
+}
+
+void report_text_whole(const struct report *report, struct text *text)
+{
+    if (report->whole_count == 0)
+        return;
+    text_add(text, "\nWhy not split (dimensions left whole, with their part of the peak and of the step)\n"
+                   "----------------------------------------------------------------------------------\n");
+    text_printf(text, "%-16s %8s %6s %6s  %s\n", "dimension", "size", "peak", "step", "why");
+    for (uint32_t i = 0; i < report->whole_count; i++) {
+        const struct report_whole *whole = &report->whole[i];
+        text_printf(text, "%-16.40s %8lld %4.0f %% %4.0f %%  ", whole->label, (long long)whole->size,
+                    100 * whole->memory, 100 * whole->time);
+        text_reason(report, whole, "\n                                        ", text);
+        text_add_char(text, '\n');
+        if (whole->example[0])
+            text_printf(text, "%40s%s%s\n", "", example_words(whole), whole->example);
+    }
+}
+
+void report_html_whole(const struct report *report, struct text *text)
+{
+    if (report->whole_count == 0)
+        return;
+    text_add(
+        text,
+        "<section class=\"card wide\" id=\"whole\"><h2>Why not split</h2><p class=\"muted\">Dimensions "
+        "left whole, with the part of the peak's bytes and of the step's time that has them whole. Tensors "
+        "have several: parts overlap.</p><div class=\"scroll\" tabindex=\"0\" role=\"group\" "
+        "aria-label=\"Why not split\"><table><thead><tr><th>Dimension</th><th class=\"num\">Size</th><th "
+        "class=\"num\">Of the peak</th><th class=\"num\">Of the step</th><th>Why</th></tr></thead><tbody>");
+    for (uint32_t i = 0; i < report->whole_count; i++) {
+        const struct report_whole *whole = &report->whole[i];
+        char size[32];
+        struct text why = {0};
+        html_count((uint64_t)whole->size, size);
+        text_reason(report, whole, " ", &why);
+        html_add(text,
+                 "<tr><td>%s</td><td class=\"num\">%s</td><td class=\"num\">%.0f %%</td><td "
+                 "class=\"num\">%.0f %%</td><td class=\"long why\">%s",
+                 whole->label, size, 100 * whole->memory, 100 * whole->time, why.at);
+        if (whole->example[0])
+            html_add(text, "<div class=\"muted\">%s<code>%s</code></div>", example_words(whole),
+                     whole->example);
+        text_add(text, "</td></tr>");
+        text_release(&why);
+    }
+    text_add(text, "</tbody></table></div></section>\n");
+}
