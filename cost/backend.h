@@ -34,7 +34,8 @@ enum cost_fusion_rule {
     COST_FUSE_WORK = 32768,     /* a kernel takes the longer of its bytes and its arithmetic */
     COST_FUSE_NORMS = 65536,    /* a normalised row is stored before a gathered gain, too */
     COST_FUSE_REPEATS = 131072, /* what a product reads and repeats inner rows of something is stored */
-    COST_FUSE_BATCHES = 262144  /* products with batches read some elementwise values from memory */
+    COST_FUSE_BATCHES = 262144, /* products with batches read some elementwise values from memory */
+    COST_FUSE_ZEROS = 524288    /* of many rows scattered into zeros, the scatter makes the zeros */
 };
 
 /* Bandwidth of one collective inside a host as a share of a device's link peak, and its time beside that: of

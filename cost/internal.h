@@ -129,6 +129,7 @@ struct value_work {
     uint32_t roots;        /* in the pool; of a buffer none: it is its own */
     uint32_t mark, slot;   /* last union it was put into, and its place there */
     uint32_t last;         /* last time something needs the buffer */
+    uint32_t before;       /* .. and the one before that */
     uint32_t home_free;    /* homed: first time nothing needs what the place held before */
     uint8_t root_count;    /* at most ROOTS_MAX */
     uint8_t state;         /* enum value_state */
@@ -222,6 +223,7 @@ struct live_range {
     uint32_t from, until;
 };
 
+enum { COUNTED_PARTS = 3 };
 struct price_graph;
 struct price_heap;
 struct price_scratch {
@@ -242,12 +244,12 @@ struct price_scratch {
     struct kernel *kernels; /* in program order */
     size_t kernel_count, kernel_room;
     const struct kernel *line; /* the kernels in the order whose memory is priced; borrowed */
-    int64_t uncopied_peak;     /* in that order, had no argument been copied (memory.c) */
-    int64_t counted_peak;      /* .. or only those that products read: what compilers compare orders by */
+    int64_t counted_peak;      /* in that order, by least_order: what its compiler compares orders by */
     bool by_memory;            /* that is the order of what frees most */
-    /* per time + 2: of copies that the order places: of other arguments, of those that products read */
-    int64_t *copy_deltas[2];
-    size_t copy_delta_room[2];
+    /* per time + 2, by least_order: deltas of what is counted beyond what is there (counted.c); of a fold, too,
+     * those of its parts 1 and 2 */
+    int64_t *counted[COUNTED_PARTS];
+    size_t counted_room[COUNTED_PARTS];
     int64_t *copied_bytes; /* per argument that has a range: of its copy */
     size_t copied_room;
     int64_t *growth;
@@ -412,6 +414,11 @@ void price_siblings(struct price_scratch *scratch, const struct spmd_local *loca
  * output_bytes, alias_bytes. line stays borrowed; order says which one it is. */
 void price_memory(struct price_scratch *scratch, const struct spmd_local *local, const struct kernel *line,
                   enum cost_order order, struct price *out);
+/* counted.c: by least_order, else these do nothing. Bytes that are counted beyond what is there. */
+void price_count_begin(struct price_scratch *scratch);
+void price_count(struct price_scratch *scratch, uint8_t part, int64_t bytes, struct live_range live_range);
+/* .. after the ranges are known: donated arguments that are gone, results that are not there */
+void price_count_boundary(struct price_scratch *scratch, const struct spmd_local *local);
 /* lend.c, after the ranges are known: what fits into results' memory before they are written takes none of
  * its own. boundary_bytes: of arguments and results, what a result's size is compared with. */
 void price_lend(struct price_scratch *scratch, const struct spmd_local *local, int64_t boundary_bytes);
@@ -429,8 +436,8 @@ void price_heap_destroy(struct price_heap *heap);
 /* memory.c: bytes of what a gather reads, where that is made for it alone; or 0 */
 int64_t price_gathered_copy(const struct price_scratch *scratch, const struct spmd_local *local,
                             const struct spmd_step *step);
-/* .. and when that is there, a place in the line */
-uint32_t price_gathered_at(const struct price_scratch *scratch, const struct spmd_local *local,
+/* .. and the step whose kernel makes it */
+uint32_t price_gathered_by(const struct price_scratch *scratch, const struct spmd_local *local,
                            const struct spmd_step *step);
 /* memory.c, by COST_FUSE_BATCHED, kernels in program order: bytes that move because arguments are copied for
  * it, and because it runs apart from its siblings */

@@ -197,6 +197,25 @@ static uint8_t read_in_batches(const struct spmd_local *local, const struct spmd
     return batches <= FEW_BATCHES ? READ_BATCHED | READ_FEW : READ_BATCHED;
 }
 
+/* Does the scatter make the zeros that it adds to? What is scattered and added to something is scattered
+ * into that; many rows are sorted first, and each of the result's is written once. Few are added to zeros that
+ * a kernel of their own has written. */
+enum { MANY_ROWS = 16 }; /* .. of so many of the result, or more */
+static bool makes_zeros(const struct price_scratch *scratch, const struct spmd_local *local,
+                        const struct spmd_step *scatter, const struct op_info *info)
+{
+    const uint32_t *operands = local->operands + scatter->operands;
+    uint32_t into = local->values[operands[0]].step;
+    if (!(scratch->rules & COST_FUSE_ZEROS) || info->class != OP_UPDATE || info->update != 2 ||
+        into == SPMD_NONE || local->steps[into].kind != SPMD_OP ||
+        ir_opcode_family((enum ir_opcode)local->nda->program->ops[local->steps[into].op].code) !=
+            IR_FAMILY_BROADCAST)
+        return false;
+    const struct value_use *result = &scratch->uses[scatter->results];
+    bool added = result->uses == 1 && price_info_of(scratch, &local->steps[result->user])->class == OP_ELEMENTWISE;
+    return added || local->values[operands[2]].bytes * MANY_ROWS > local->values[scatter->results].bytes;
+}
+
 void price_note_uses(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step,
                      enum step_fate fate)
 {
@@ -206,6 +225,7 @@ void price_note_uses(struct price_scratch *scratch, const struct spmd_local *loc
     uint8_t batched = info->class == OP_MATMUL && scratch->rules & COST_FUSE_BATCHES
                           ? read_in_batches(local, entry, info->batch_dims)
                           : 0;
+    uint32_t made = makes_zeros(scratch, local, entry, info) ? 0 : NDA_NONE; /* the operand that it makes */
     for (uint32_t operand = 0; operand < entry->operand_count; operand++) {
         struct value_use *use = &scratch->uses[local->operands[entry->operands + operand]];
         const struct value_use *result = fate == FATE_ALIAS ? &results[operand] : results;
@@ -213,7 +233,8 @@ void price_note_uses(struct price_scratch *scratch, const struct spmd_local *loc
         use->user = step;
         use->transposed |= info->class == OP_TRANSPOSE;
         use->batched |= fate == FATE_ALIAS ? result->batched : batched;
-        use->hard |= fate != FATE_ALIAS            ? price_wants_buffer(scratch, info, operand)
+        use->hard |= operand == made               ? 0
+                     : fate != FATE_ALIAS          ? price_wants_buffer(scratch, info, operand)
                      : info->class == OP_TRANSPOSE ? result->hard
                                                    : reshaped(result->hard);
         if (fate == FATE_ALIAS || fate == FATE_FUSED)
