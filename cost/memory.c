@@ -518,6 +518,9 @@ static bool keeps_stacked_order(const struct price_scratch *scratch, const struc
     return true;
 }
 
+/* What is larger as float32 is itself turned, right before its update, where it was in a flat array. */
+enum { FLAT_MOST = 32 << 20 };
+
 static bool keeps_order(const struct price_scratch *scratch, const struct spmd_local *local,
                         const struct spmd_step *reduction)
 {
@@ -527,7 +530,8 @@ static bool keeps_order(const struct price_scratch *scratch, const struct spmd_l
     if (!product || scratch->rules & COST_FUSE_BATCHED)
         return product && keeps_stacked_order(scratch, local, reduction, product);
     return reduction->kind == SPMD_REDUCE_SCATTER ? scattered_size(local, reduction) >= TILE_LANES
-                                                  : reduction->combined;
+                                                  : reduction->combined &&
+                      value_elements(local, reduction->results) * 4 <= FLAT_MOST;
 }
 
 static bool is_turned(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t value)
@@ -610,6 +614,16 @@ static bool made_turned(const struct price_scratch *scratch, const struct spmd_l
            local->steps[local->values[value].step].kind == SPMD_OP;
 }
 
+/* what is short lies outermost in libtpu's arguments: that is a transposed gradient's order already */
+static int64_t innermost_size(const struct spmd_local *local, uint32_t argument)
+{
+    int64_t dims[IR_MAX_RANK];
+    const struct spmd_value *value = &local->values[argument];
+    uint16_t rank = ir_value_type(local->nda->program, value->origin)->rank;
+    spmd_local_dims(local->nda, local->mesh, value->origin, &value->form, dims);
+    return rank ? dims[rank - 1] : 1;
+}
+
 /* Bytes that move because arguments are copied into the other order for this kernel, and because it runs
  * apart from the updates that make what it reads; notes what is in that order now. With ranges the copies
  * take memory: `now` is the kernel's time, moments are copied from `idle` on. */
@@ -630,7 +644,7 @@ static int64_t turn_arguments(struct price_scratch *scratch, const struct spmd_l
         if (argument >= local->argument_count && k->shared_bytes && made_turned(scratch, local, argument))
             bytes += roots[i].bytes;
         if (argument >= local->argument_count || local->values[argument].bytes <= TURNED_LEAST ||
-            scratch->values[argument].turned)
+            scratch->values[argument].turned || (placed && innermost_size(local, argument) < TILE_LANES))
             continue;
         int64_t read = roots[i].bytes; /* of a slice no more than that is copied */
         scratch->values[argument].turned = 1;
