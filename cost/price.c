@@ -458,7 +458,7 @@ struct found {
     struct price *out;
 };
 
-enum { EQUAL_PARTS = 1000 };
+enum { EQUAL_PARTS = 100 };
 
 /* Does this order count rather than the one found? The largest peak does; or, of a compiler that looks for
  * the least, the least of what it counts. Of equals the first: an order by memory also has small values early
