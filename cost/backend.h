@@ -35,7 +35,8 @@ enum cost_fusion_rule {
     COST_FUSE_NORMS = 65536,    /* a normalised row is stored before a gathered gain, too */
     COST_FUSE_REPEATS = 131072, /* what a product reads and repeats inner rows of something is stored */
     COST_FUSE_BATCHES = 262144, /* products with batches read some elementwise values from memory */
-    COST_FUSE_ZEROS = 524288    /* of many rows scattered into zeros, the scatter makes the zeros */
+    COST_FUSE_ZEROS = 524288,   /* of many rows scattered into zeros, the scatter makes the zeros */
+    COST_FUSE_EPILOGUE = 1048576 /* what is computed of a product's result alone is stored instead of it */
 };
 
 /* Bandwidth of one collective inside a host as a share of a device's link peak, and its time beside that: of

@@ -291,7 +291,7 @@ static inline void begin_value(struct value_work *work)
 {
     work->state = VALUE_BUFFER;
     work->mark = 0;
-    work->wide = work->scattered = work->turned = work->whole = 0;
+    work->wide = work->scattered = work->turned = work->whole = work->inner = 0;
 }
 
 static void fuse_mark(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step)

@@ -67,6 +67,7 @@ struct op_info {
     uint8_t update;     /* OP_UPDATE: the operand that is written into operand 0 */
     uint8_t effort;     /* elementwise: bytes that an H100 moves while it computes one element */
     uint8_t joins;      /* concatenation */
+    uint8_t used_once;  /* its one result has one use in the program */
     uint8_t idle;       /* reduction over dimensions of one element: a reshape */
     uint8_t picks;      /* scatter: of one element into each row */
     uint8_t scores;     /* exponential of masked float32 scores, along a row of at most SCORES_MOST */
@@ -138,6 +139,7 @@ struct value_work {
     uint8_t wide : 1;      /* bf16 that is stored as f32 */
     uint8_t scattered : 1; /* a reduce_scatter is made of it */
     uint8_t whole : 1;     /* a reduce_scatter's result that is stored as its operand's sum */
+    uint8_t inner : 1;     /* read in the kernel that makes it alone: never in memory (siblings.c) */
     uint8_t turned : 1;    /* its memory is in the order of a transposed gradient (memory.c) */
 };
 enum {
@@ -351,6 +353,10 @@ void price_add_work(struct price_scratch *scratch, const struct spmd_local *loca
 /* computed from two arrays as large as it and from something smaller: a softmax' gradient, of scores, of what
  * comes from behind and of statistics of the rows; by COST_FUSE_PRODUCTS */
 bool price_is_of_rows(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t value);
+/* by COST_FUSE_EPILOGUE: the value of the product or convolution that the step's result is computed of,
+ * elementwise and as its only use, where it is as large; NDA_NONE: of none */
+uint32_t price_epilogue_of(const struct price_scratch *scratch, const struct spmd_local *local,
+                           const struct spmd_step *step);
 bool price_rather_fused(const struct price_scratch *scratch, const struct spmd_local *local,
                         const struct spmd_step *step, const struct op_info *info);
 /* ps of every kernel */

@@ -211,7 +211,7 @@ static struct live_range range_of(const struct price_scratch *scratch, const str
 {
     const struct value_work *work = &scratch->values[value];
     uint32_t step = local->values[value].step;
-    if (work->state != VALUE_BUFFER || step == SPMD_NONE)
+    if (work->state != VALUE_BUFFER || step == SPMD_NONE || work->inner)
         return (struct live_range){0, 0};
     if (local->steps[step].kind == SPMD_BRANCH_END)
         step = scratch->loop_end[step];

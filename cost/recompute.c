@@ -451,6 +451,39 @@ static bool stored_for_batches(const struct price_scratch *scratch, const struct
     return made->batch_dims;
 }
 
+enum { EPILOGUE_HOPS = 6 };
+static uint32_t product_behind(const struct price_scratch *scratch, const struct spmd_local *local,
+                               const struct spmd_step *step, int64_t elements, int hops)
+{
+    for (uint32_t operand = 0; operand < step->operand_count; operand++) {
+        uint32_t value = local->operands[step->operands + operand];
+        const struct op_info *made = made_by(scratch, local, value);
+        if (!made || !made->used_once || value_elements(local, value) != elements)
+            continue;
+        if (made->class == OP_MATMUL)
+            return value;
+        bool through = made->class == OP_ELEMENTWISE || made->class == OP_CHEAP || made->class == OP_ALIAS ||
+                       made->class == OP_TRANSPOSE;
+        uint32_t found = through && hops ? product_behind(scratch, local, &local->steps[local->values[value].step],
+                                                          elements, hops - 1)
+                                         : NDA_NONE;
+        if (found != NDA_NONE)
+            return found;
+    }
+    return NDA_NONE;
+}
+
+uint32_t price_epilogue_of(const struct price_scratch *scratch, const struct spmd_local *local,
+                           const struct spmd_step *step)
+{
+    if (!(scratch->rules & COST_FUSE_EPILOGUE) || step->kind != SPMD_OP || step->result_count != 1 ||
+        step->depth || step_info(scratch, step)->class != OP_ELEMENTWISE)
+        return NDA_NONE;
+    uint32_t product = product_behind(scratch, local, step, value_elements(local, step->results), EPILOGUE_HOPS);
+    bool as_large = product != NDA_NONE && local->values[product].bytes == local->values[step->results].bytes;
+    return as_large ? product : NDA_NONE;
+}
+
 bool price_rather_fused(const struct price_scratch *scratch, const struct spmd_local *local,
                         const struct spmd_step *step, const struct op_info *info)
 {
@@ -467,6 +500,8 @@ bool price_rather_fused(const struct price_scratch *scratch, const struct spmd_l
         return false;
     if (use->kernel == KERNEL_SEVERAL && info->normal && scratch->rules & COST_FUSE_NORMS &&
         before_gathered_gain(scratch, local, step->results))
+        return false;
+    if (use->kernel == KERNEL_SEVERAL && price_epilogue_of(scratch, local, step) != NDA_NONE)
         return false;
     return use->kernel != KERNEL_SEVERAL || rather_repeated(scratch, local, step->results);
 }

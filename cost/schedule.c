@@ -74,8 +74,9 @@ static void add_unit(struct price_graph *graph, uint32_t kernel)
         const struct spmd_step *step = &graph->local->steps[scratch->kernels[k].step];
         graph->unit_of[scratch->kernels[k].step] = graph->count;
         for (uint32_t value = step->results; value < step->results + step->result_count; value++)
-            unit->bytes +=
-                scratch->values[value].state == VALUE_BUFFER ? stored_bytes(scratch, graph->local, value) : 0;
+            unit->bytes += scratch->values[value].state == VALUE_BUFFER && !scratch->values[value].inner
+                               ? stored_bytes(scratch, graph->local, value)
+                               : 0;
     }
     graph->count++;
 }

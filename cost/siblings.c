@@ -126,6 +126,24 @@ static void join(struct price_scratch *scratch, const struct spmd_local *local, 
     scratch->readers[step->results] = reduce ? 0 : best + 1;
 }
 
+/* An elementwise kernel runs in the product's that it computes from, which stores its result alone. */
+static void join_product(struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel)
+{
+    struct kernel *k = &scratch->kernels[kernel];
+    const struct spmd_step *step = &local->steps[k->step];
+    if (k->follows || !is_buffer(scratch, step->results))
+        return;
+    uint32_t product = price_epilogue_of(scratch, local, step);
+    if (product == NDA_NONE || !is_buffer(scratch, product))
+        return;
+    struct kernel *made = &scratch->kernels[scratch->at[local->values[product].step]];
+    if (made->next || made->follows || made->together || scratch->values[product].scattered)
+        return;
+    made->next = kernel;
+    k->follows = true;
+    scratch->values[product].inner = 1;
+}
+
 void price_siblings(struct price_scratch *scratch, const struct spmd_local *local)
 {
     if (!(scratch->rules & COST_FUSE_SIBLINGS))
@@ -138,5 +156,7 @@ void price_siblings(struct price_scratch *scratch, const struct spmd_local *loca
         const struct spmd_step *step = &local->steps[scratch->kernels[kernel].step];
         marks += !step_is_local(step->kind) && !spmd_step_is_collective(step);
         join(scratch, local, kernel, step->depth ? marks : 0);
+        if (scratch->rules & COST_FUSE_EPILOGUE && step->kind == SPMD_OP)
+            join_product(scratch, local, kernel);
     }
 }
