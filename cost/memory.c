@@ -586,6 +586,18 @@ static uint32_t donated_to(const struct price_scratch *scratch, const struct spm
     return NDA_NONE;
 }
 
+/* Can libtpu gather the value's blocks into an argument's order? Along the innermost dimension only where they
+ * are whole tiles of lanes. */
+static bool gathers_tiles(const struct spmd_local *local, const struct spmd_step *gather)
+{
+    int64_t dims[IR_MAX_RANK], whole[IR_MAX_RANK];
+    uint32_t from = local->operands[gather->operands], to = gather->results;
+    uint16_t rank = ir_value_type(local->nda->program, local->values[to].origin)->rank;
+    spmd_local_dims(local->nda, local->mesh, local->values[from].origin, &local->values[from].form, dims);
+    spmd_local_dims(local->nda, local->mesh, local->values[to].origin, &local->values[to].form, whole);
+    return !rank || dims[rank - 1] == whole[rank - 1] || dims[rank - 1] % TILE_LANES == 0;
+}
+
 /* A table that is gathered from, and whose new value is gathered from all devices into its buffer: libtpu
  * copies it first, and everything reads the copy. (zero2's embeddings; not those whose update is written in
  * place.) */
@@ -600,7 +612,8 @@ static void copy_table(struct price_scratch *scratch, const struct spmd_local *l
         return;
     uint32_t result = donated_to(scratch, local, argument),
              made = result == NDA_NONE ? SPMD_NONE : local->values[result].step;
-    if (made == SPMD_NONE || local->steps[made].kind != SPMD_ALL_GATHER)
+    if (made == SPMD_NONE || local->steps[made].kind != SPMD_ALL_GATHER ||
+        !gathers_tiles(local, &local->steps[made]))
         return;
     scratch->values[argument].turned = 1;
     place_copy(scratch, 0, argument, local->values[argument].bytes,
