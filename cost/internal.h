@@ -67,7 +67,6 @@ struct op_info {
     uint8_t update;     /* OP_UPDATE: the operand that is written into operand 0 */
     uint8_t effort;     /* elementwise: bytes that an H100 moves while it computes one element */
     uint8_t joins;      /* concatenation */
-    uint8_t used_once;  /* its one result has one use in the program */
     uint8_t idle;       /* reduction over dimensions of one element: a reshape */
     uint8_t picks;      /* scatter: of one element into each row */
     uint8_t scores;     /* exponential of masked float32 scores, along a row of at most SCORES_MOST */
@@ -79,6 +78,7 @@ struct op_info {
     uint8_t stacked;    /* dots: bits of operands 0, 1 and the result (4) that are a row of matrices */
     uint16_t work;      /* elementwise: eighths of a byte that an H100 moves meanwhile, of each element */
     struct price_turn turns[3]; /* dots: of both operands and of the result (order.c) */
+    uint32_t product;           /* 1 + the product's op that it is stored instead of (epilogue.c); 0: of none */
     uint8_t turned_wide;        /* .. the result's reader wants it in float32 */
     double flops;               /* matmuls: of the whole op, on one device */
 };
@@ -353,8 +353,8 @@ void price_add_work(struct price_scratch *scratch, const struct spmd_local *loca
 /* computed from two arrays as large as it and from something smaller: a softmax' gradient, of scores, of what
  * comes from behind and of statistics of the rows; by COST_FUSE_PRODUCTS */
 bool price_is_of_rows(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t value);
-/* by COST_FUSE_EPILOGUE: the value of the product or convolution that the step's result is computed of,
- * elementwise and as its only use, where it is as large; NDA_NONE: of none */
+/* by COST_FUSE_EPILOGUE: the result of the product that the step's result is stored instead of, where it is as
+ * large; NDA_NONE: of none */
 uint32_t price_epilogue_of(const struct price_scratch *scratch, const struct spmd_local *local,
                            const struct spmd_step *step);
 bool price_rather_fused(const struct price_scratch *scratch, const struct spmd_local *local,
@@ -362,6 +362,8 @@ bool price_rather_fused(const struct price_scratch *scratch, const struct spmd_l
 /* ps of every kernel */
 void price_times(struct price_scratch *scratch, const struct spmd_local *local,
                  const struct cost_machine *machine);
+/* epilogue.c: which ops end the cone of a product, once a program */
+void price_find_epilogues(struct price_program *program);
 /* order.c: turns of the program's dots, once a program */
 void price_find_turns(struct price_program *program);
 /* order.c, by COST_FUSE_STRIDED: bytes of transactions that bring a dot's turned operands and result, beyond

@@ -451,22 +451,17 @@ static bool stored_for_batches(const struct price_scratch *scratch, const struct
     return made->batch_dims;
 }
 
-enum { EPILOGUE_HOPS = 6 };
+enum { EPILOGUE_HOPS = 8 };
 static uint32_t product_behind(const struct price_scratch *scratch, const struct spmd_local *local,
-                               const struct spmd_step *step, int64_t elements, int hops)
+                               const struct spmd_step *step, uint32_t product, int hops)
 {
     for (uint32_t operand = 0; operand < step->operand_count; operand++) {
-        uint32_t value = local->operands[step->operands + operand];
-        const struct op_info *made = made_by(scratch, local, value);
-        if (!made || !made->used_once || value_elements(local, value) != elements)
+        uint32_t value = local->operands[step->operands + operand], by = local->values[value].step;
+        if (by == SPMD_NONE || local->steps[by].kind != SPMD_OP || local->steps[by].op < product)
             continue;
-        if (made->class == OP_MATMUL)
+        if (local->steps[by].op == product)
             return value;
-        bool through = made->class == OP_ELEMENTWISE || made->class == OP_CHEAP || made->class == OP_ALIAS ||
-                       made->class == OP_TRANSPOSE;
-        uint32_t found = through && hops ? product_behind(scratch, local, &local->steps[local->values[value].step],
-                                                          elements, hops - 1)
-                                         : NDA_NONE;
+        uint32_t found = hops ? product_behind(scratch, local, &local->steps[by], product, hops - 1) : NDA_NONE;
         if (found != NDA_NONE)
             return found;
     }
@@ -476,10 +471,10 @@ static uint32_t product_behind(const struct price_scratch *scratch, const struct
 uint32_t price_epilogue_of(const struct price_scratch *scratch, const struct spmd_local *local,
                            const struct spmd_step *step)
 {
-    if (!(scratch->rules & COST_FUSE_EPILOGUE) || step->kind != SPMD_OP || step->result_count != 1 ||
-        step->depth || step_info(scratch, step)->class != OP_ELEMENTWISE)
+    if (!(scratch->rules & COST_FUSE_EPILOGUE) || step->kind != SPMD_OP || step->result_count != 1 || step->depth ||
+        !step_info(scratch, step)->product)
         return NDA_NONE;
-    uint32_t product = product_behind(scratch, local, step, value_elements(local, step->results), EPILOGUE_HOPS);
+    uint32_t product = product_behind(scratch, local, step, step_info(scratch, step)->product - 1, EPILOGUE_HOPS);
     bool as_large = product != NDA_NONE && local->values[product].bytes == local->values[step->results].bytes;
     return as_large ? product : NDA_NONE;
 }

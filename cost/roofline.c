@@ -433,22 +433,6 @@ static void find_donations(struct price_program *out)
     }
 }
 
-/* ops whose one result is read once */
-static void find_used_once(struct price_program *out)
-{
-    const struct ir_program *program = out->nda->program;
-    uint8_t *uses = mem_zalloc((size_t)program->value_count + 1, sizeof *uses); /* 2: several */
-    for (uint32_t op = 0; op < program->op_count; op++)
-        for (uint32_t operand = 0; operand < program->ops[op].operand_count; operand++) {
-            uint8_t *count = &uses[ir_operand(program, op, operand)];
-            *count += *count < 2;
-        }
-    for (uint32_t op = 0; op < program->op_count; op++)
-        out->ops[op].used_once =
-            program->ops[op].result_count == 1 && uses[ir_result(program, op, 0)] == 1;
-    free(uses);
-}
-
 struct price_program *price_program_create(const struct nda *n)
 {
     struct price_program *program = mem_zalloc(1, sizeof *program);
@@ -457,7 +441,7 @@ struct price_program *price_program_create(const struct nda *n)
     for (uint32_t op = 0; op < n->program->op_count; op++)
         program->ops[op] = describe_op(n->program, op);
     find_donations(program);
-    find_used_once(program);
+    price_find_epilogues(program);
     price_find_turns(program);
     return program;
 }
