@@ -118,12 +118,14 @@ struct value_use {
     uint8_t kept;         /* something repeated is computed from it: not repeated itself */
     uint8_t feeds_matmul; /* a matrix product is computed from it */
     uint8_t batched;      /* by COST_FUSE_BATCHES: products with batches read it: READ_BATCHED, READ_FEW */
+    uint8_t across;       /* bits: READ_ACROSS, what is computed of it alone is transposed; READ_ALONG, not */
     uint8_t transposed;   /* a transpose reads it; this and the next two by COST_FUSE_BYTES alone */
     uint32_t user;        /* the last step that was seen to use it */
     uint32_t set;         /* of KERNEL_SEVERAL: in scratch.sets */
 };
 enum { KERNEL_SEVERAL = NDA_NONE };
 enum { READ_BATCHED = 1, READ_FEW = 2, FEW_BATCHES = 7 };
+enum { READ_ACROSS = 1, READ_ALONG = 2 };
 
 /* What a value is, found forward; set when the step that defines it is reached. */
 struct value_work {
@@ -139,6 +141,7 @@ struct value_work {
     uint8_t wide : 1;      /* bf16 that is stored as f32 */
     uint8_t scattered : 1; /* a reduce_scatter is made of it */
     uint8_t whole : 1;     /* a reduce_scatter's result that is stored as its operand's sum */
+    uint8_t twice : 1;     /* stored in two shapes (fusion.c) */
     uint8_t inner : 1;     /* read in the kernel that makes it alone: never in memory (siblings.c) */
     uint8_t turned : 1;    /* its memory is in the order of a transposed gradient (memory.c) */
 };
@@ -491,7 +494,7 @@ static inline int64_t stored_bytes(const struct price_scratch *scratch, const st
 {
     if (scratch->values[value].whole)
         value = local->operands[local->steps[local->values[value].step].operands];
-    return local->values[value].bytes << scratch->values[value].wide;
+    return local->values[value].bytes << (scratch->values[value].wide + scratch->values[value].twice);
 }
 /* does operand o of a kernel have to be in memory? */
 static inline uint8_t price_wants_buffer(const struct price_scratch *scratch, const struct op_info *info,

@@ -518,8 +518,15 @@ static bool keeps_stacked_order(const struct price_scratch *scratch, const struc
     return true;
 }
 
-/* What is larger as float32 is itself turned, right before its update, where it was in a flat array. */
+/* What is larger as float32 is itself turned, right before its update, where it was in a flat array and is no
+ * block of a reduce_scatter. */
 enum { FLAT_MOST = 32 << 20 };
+static bool turned_flat(const struct spmd_local *local, const struct spmd_step *reduction)
+{
+    uint32_t by = local->values[local->operands[reduction->operands]].step;
+    bool scattered = by != SPMD_NONE && local->steps[by].kind == SPMD_REDUCE_SCATTER;
+    return reduction->combined && (scattered || value_elements(local, reduction->results) * 4 <= FLAT_MOST);
+}
 
 static bool keeps_order(const struct price_scratch *scratch, const struct spmd_local *local,
                         const struct spmd_step *reduction)
@@ -530,8 +537,7 @@ static bool keeps_order(const struct price_scratch *scratch, const struct spmd_l
     if (!product || scratch->rules & COST_FUSE_BATCHED)
         return product && keeps_stacked_order(scratch, local, reduction, product);
     return reduction->kind == SPMD_REDUCE_SCATTER ? scattered_size(local, reduction) >= TILE_LANES
-                                                  : reduction->combined &&
-                      value_elements(local, reduction->results) * 4 <= FLAT_MOST;
+                                                  : turned_flat(local, reduction);
 }
 
 static bool is_turned(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t value)

@@ -232,6 +232,7 @@ void price_note_uses(struct price_scratch *scratch, const struct spmd_local *loc
         use->uses++;
         use->user = step;
         use->transposed |= info->class == OP_TRANSPOSE;
+        use->across |= info->class == OP_TRANSPOSE ? READ_ACROSS : fate == FATE_FUSED ? result->across : READ_ALONG;
         use->batched |= fate == FATE_ALIAS ? result->batched : batched;
         use->hard |= operand == made               ? 0
                      : fate != FATE_ALIAS          ? price_wants_buffer(scratch, info, operand)
