@@ -21,8 +21,6 @@
 #include "cost/internal.h"
 
 #include <string.h>
-#include <stdio.h> /* DEBUG */
-#include <stdlib.h>
 
 /* ---------------------------------------------------------------- when */
 enum { MOST_LOOPS = 64 }; /* nested */
@@ -417,7 +415,6 @@ static void find_peak(struct price_scratch *scratch, const struct spmd_local *lo
     int64_t parts[2] = {0}, beyond[COUNTED_PARTS] = {0};
     const int64_t *extents = scratch->best_fit ? price_heap_extents(scratch, local) : NULL;
     out->peak_bytes = boundary;
-    uint32_t dbg_at = 0; int64_t dbg_b = 0, dbg_t = 0; /* DEBUG */
     scratch->counted_peak = 0;
     out->peak_step = 0;
     for (uint32_t kernel = 0; kernel < scratch->kernel_count; kernel++) {
@@ -438,22 +435,10 @@ static void find_peak(struct price_scratch *scratch, const struct spmd_local *lo
         scratch->deltas[kernel] = alive;
         if (running == 1 || running == 2)
             continue;
-        if (counted > scratch->counted_peak && getenv("TOAST_DBG2")) dbg_at = kernel, dbg_b = beyond[0], dbg_t = temporaries; /* DEBUG */
         scratch->counted_peak = counted > scratch->counted_peak ? counted : scratch->counted_peak;
         if (alive > out->peak_bytes) {
             out->peak_bytes = alive;
             out->peak_step = scratch->line[kernel].step;
-        }
-    }
-    if (getenv("TOAST_DBG2")) { /* DEBUG */
-        fprintf(stderr, "CPEAK at %u of %zu boundary %ld temps %ld beyond %ld\n", dbg_at, scratch->kernel_count, (long)boundary, (long)dbg_t, (long)dbg_b);
-        for (uint32_t v = 0; v < local->value_count; v++) {
-            if (v < local->argument_count ? !(scratch->ranges[v].until && scratch->ranges[v].from <= dbg_at && dbg_at < scratch->ranges[v].until)
-                : !(is_buffer(scratch, v) && scratch->ranges[v].from <= dbg_at && dbg_at < scratch->ranges[v].until)) continue;
-            int64_t b = v < local->argument_count ? scratch->copied_bytes[v] : stored_bytes(scratch, local, v);
-            uint32_t st = local->values[v].step;
-            fprintf(stderr, "  LIVE %.1f v%u %s from %u until %u kind %d op %s\n", b / 1e6, v, v < local->argument_count ? "copy" : "", scratch->ranges[v].from, scratch->ranges[v].until,
-                    st == SPMD_NONE ? -1 : local->steps[st].kind, st != SPMD_NONE && local->steps[st].kind == SPMD_OP ? ir_opcode_name((enum ir_opcode)local->nda->program->ops[local->steps[st].op].code) : "");
         }
     }
 }
@@ -570,9 +555,6 @@ static uint32_t copied_at(const struct price_scratch *scratch, int64_t bytes, ui
 static void place_copy(struct price_scratch *scratch, uint8_t part, uint32_t argument, int64_t bytes,
                        struct live_range live_range)
 {
-    if (getenv("TOAST_DBG")) /* DEBUG */
-        fprintf(stderr, "COPY arg %u bytes %ld from %u until %u feeds %d last %u\n", argument, (long)bytes, live_range.from,
-                live_range.until, scratch->uses[argument].feeds_matmul, scratch->values[argument].last);
     scratch->copied_bytes[argument] = bytes;
     scratch->ranges[argument] = live_range;
     add_range(scratch, part, bytes, live_range);

@@ -22,8 +22,6 @@
  * Nothing crosses the mark of a loop or a branch: both streams join there. In a loop every step counts trips
  * times. Of the regions of a branch the slowest counts. */
 #include "cost/internal.h"
-#include <stdio.h> /* DEBUG */
-#include <stdlib.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -475,9 +473,6 @@ static int64_t try_order(struct price_scratch *scratch, const struct spmd_local 
 {
     struct price here = {0};
     price_memory(scratch, local, line, order, &here);
-    if (getenv("TOAST_DBG")) /* DEBUG */
-        fprintf(stderr, "DBG order %d peak %ld counted %ld uncopied %ld\n", (int)order, (long)here.peak_bytes,
-                (long)scratch->counted_peak, 0L);
     if (found->out->peak_order == COST_ORDER_EITHER || counts_more(scratch, found, here.peak_bytes)) {
         *found = (struct found){here.peak_bytes, scratch->counted_peak, found->out};
         found->out->peak_bytes = here.peak_bytes;
