@@ -73,7 +73,8 @@ static void count_result(struct price_scratch *scratch, const struct spmd_local 
 
 void price_count_boundary(struct price_scratch *scratch, const struct spmd_local *local)
 {
-    if (!scratch->least_order || !local->step_count || local->steps[local->step_count - 1].kind != SPMD_RESULT)
+    if (!scratch->least_order || !local->step_count ||
+        local->steps[local->step_count - 1].kind != SPMD_RESULT)
         return;
     const struct spmd_step *results = &local->steps[local->step_count - 1];
     for (uint32_t operand = 0; operand < results->operand_count; operand++) {

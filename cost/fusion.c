@@ -213,8 +213,8 @@ static bool stored_twice(const struct price_scratch *scratch, const struct spmd_
                          const struct spmd_step *entry)
 {
     const struct value_use *use = &scratch->uses[entry->results];
-    return scratch->rules & COST_FUSE_EPILOGUE && entry->kind == SPMD_OP && use->across == (READ_ACROSS | READ_ALONG) &&
-           step_info(scratch, entry)->class == OP_ELEMENTWISE;
+    return scratch->rules & COST_FUSE_EPILOGUE && entry->kind == SPMD_OP &&
+           use->across == (READ_ACROSS | READ_ALONG) && step_info(scratch, entry)->class == OP_ELEMENTWISE;
 }
 
 static void make_kernel(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step,

@@ -78,9 +78,9 @@ struct op_info {
     uint8_t stacked;    /* dots: bits of operands 0, 1 and the result (4) that are a row of matrices */
     uint16_t work;      /* elementwise: eighths of a byte that an H100 moves meanwhile, of each element */
     struct price_turn turns[3]; /* dots: of both operands and of the result (order.c) */
-    uint32_t product;           /* 1 + the product's op that it is stored instead of (epilogue.c); 0: of none */
-    uint8_t turned_wide;        /* .. the result's reader wants it in float32 */
-    double flops;               /* matmuls: of the whole op, on one device */
+    uint32_t product;    /* 1 + the product's op that it is stored instead of (epilogue.c); 0: of none */
+    uint8_t turned_wide; /* .. the result's reader wants it in float32 */
+    double flops;        /* matmuls: of the whole op, on one device */
 };
 enum {
     ROW_MOST = 32768

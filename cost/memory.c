@@ -574,16 +574,24 @@ static uint32_t donated_to(const struct price_scratch *scratch, const struct spm
     return NDA_NONE;
 }
 
+/* local size of the last dimension */
+static int64_t innermost_size(const struct spmd_local *local, uint32_t value)
+{
+    int64_t dims[IR_MAX_RANK];
+    const struct spmd_value *of = &local->values[value];
+    uint16_t rank = ir_value_type(local->nda->program, of->origin)->rank;
+    if (rank < 2)
+        return value_elements(local, value);
+    spmd_local_dims(local->nda, local->mesh, of->origin, &of->form, dims);
+    return dims[rank - 1];
+}
+
 /* Can libtpu gather the value's blocks into an argument's order? Along the innermost dimension only where they
  * are whole tiles of lanes. */
 static bool gathers_tiles(const struct spmd_local *local, const struct spmd_step *gather)
 {
-    int64_t dims[IR_MAX_RANK], whole[IR_MAX_RANK];
-    uint32_t from = local->operands[gather->operands], to = gather->results;
-    uint16_t rank = ir_value_type(local->nda->program, local->values[to].origin)->rank;
-    spmd_local_dims(local->nda, local->mesh, local->values[from].origin, &local->values[from].form, dims);
-    spmd_local_dims(local->nda, local->mesh, local->values[to].origin, &local->values[to].form, whole);
-    return !rank || dims[rank - 1] == whole[rank - 1] || dims[rank - 1] % TILE_LANES == 0;
+    int64_t block = innermost_size(local, local->operands[gather->operands]);
+    return block == innermost_size(local, gather->results) || block % TILE_LANES == 0;
 }
 
 /* A table that is gathered from, and whose new value is gathered from all devices into its buffer: libtpu
@@ -615,16 +623,6 @@ static bool made_turned(const struct price_scratch *scratch, const struct spmd_l
            local->steps[local->values[value].step].kind == SPMD_OP;
 }
 
-/* what is short lies outermost in libtpu's arguments: that is a transposed gradient's order already */
-static int64_t innermost_size(const struct spmd_local *local, uint32_t argument)
-{
-    int64_t dims[IR_MAX_RANK];
-    const struct spmd_value *value = &local->values[argument];
-    uint16_t rank = ir_value_type(local->nda->program, value->origin)->rank;
-    spmd_local_dims(local->nda, local->mesh, value->origin, &value->form, dims);
-    return rank ? dims[rank - 1] : 1;
-}
-
 /* Bytes that move because arguments are copied into the other order for this kernel, and because it runs
  * apart from the updates that make what it reads; notes what is in that order now. With ranges the copies
  * take memory: `now` is the kernel's time, moments are copied from `idle` on. */
@@ -647,6 +645,7 @@ static int64_t turn_arguments(struct price_scratch *scratch, const struct spmd_l
         if (argument >= local->argument_count || local->values[argument].bytes <= TURNED_LEAST ||
             scratch->values[argument].turned || (placed && innermost_size(local, argument) < TILE_LANES))
             continue;
+        /* (what is short lies outermost in libtpu's arguments: in a transposed gradient's order already) */
         int64_t read = roots[i].bytes; /* of a slice no more than that is copied */
         scratch->values[argument].turned = 1;
         bytes += 2 * read;

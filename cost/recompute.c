@@ -212,7 +212,8 @@ static bool makes_zeros(const struct price_scratch *scratch, const struct spmd_l
             IR_FAMILY_BROADCAST)
         return false;
     const struct value_use *result = &scratch->uses[scatter->results];
-    bool added = result->uses == 1 && price_info_of(scratch, &local->steps[result->user])->class == OP_ELEMENTWISE;
+    bool added =
+        result->uses == 1 && price_info_of(scratch, &local->steps[result->user])->class == OP_ELEMENTWISE;
     return added || local->values[operands[2]].bytes * MANY_ROWS > local->values[scatter->results].bytes;
 }
 
@@ -232,7 +233,9 @@ void price_note_uses(struct price_scratch *scratch, const struct spmd_local *loc
         use->uses++;
         use->user = step;
         use->transposed |= info->class == OP_TRANSPOSE;
-        use->across |= info->class == OP_TRANSPOSE ? READ_ACROSS : fate == FATE_FUSED ? result->across : READ_ALONG;
+        use->across |= info->class == OP_TRANSPOSE ? READ_ACROSS
+                       : fate == FATE_FUSED        ? result->across
+                                                   : READ_ALONG;
         use->batched |= fate == FATE_ALIAS ? result->batched : batched;
         use->hard |= operand == made               ? 0
                      : fate != FATE_ALIAS          ? price_wants_buffer(scratch, info, operand)
@@ -462,7 +465,8 @@ static uint32_t product_behind(const struct price_scratch *scratch, const struct
             continue;
         if (local->steps[by].op == product)
             return value;
-        uint32_t found = hops ? product_behind(scratch, local, &local->steps[by], product, hops - 1) : NDA_NONE;
+        uint32_t found =
+            hops ? product_behind(scratch, local, &local->steps[by], product, hops - 1) : NDA_NONE;
         if (found != NDA_NONE)
             return found;
     }
@@ -472,10 +476,11 @@ static uint32_t product_behind(const struct price_scratch *scratch, const struct
 uint32_t price_epilogue_of(const struct price_scratch *scratch, const struct spmd_local *local,
                            const struct spmd_step *step)
 {
-    if (!(scratch->rules & COST_FUSE_EPILOGUE) || step->kind != SPMD_OP || step->result_count != 1 || step->depth ||
-        !step_info(scratch, step)->product)
+    if (!(scratch->rules & COST_FUSE_EPILOGUE) || step->kind != SPMD_OP || step->result_count != 1 ||
+        step->depth || !step_info(scratch, step)->product)
         return NDA_NONE;
-    uint32_t product = product_behind(scratch, local, step, step_info(scratch, step)->product - 1, EPILOGUE_HOPS);
+    uint32_t product =
+        product_behind(scratch, local, step, step_info(scratch, step)->product - 1, EPILOGUE_HOPS);
     bool as_large = product != NDA_NONE && local->values[product].bytes == local->values[step->results].bytes;
     return as_large ? product : NDA_NONE;
 }

@@ -127,7 +127,8 @@ static void join(struct price_scratch *scratch, const struct spmd_local *local, 
 }
 
 /* the product that the kernel's result is stored instead of; NDA_NONE: of none */
-static uint32_t product_of(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel)
+static uint32_t product_of(const struct price_scratch *scratch, const struct spmd_local *local,
+                           uint32_t kernel)
 {
     const struct spmd_step *step = &local->steps[scratch->kernels[kernel].step];
     uint32_t product = step->kind == SPMD_OP ? price_epilogue_of(scratch, local, step) : NDA_NONE;
