@@ -84,6 +84,8 @@ void price_count_boundary(struct price_scratch *scratch, const struct spmd_local
             continue;
         if (argument != NDA_NONE && local->values[argument].bytes != local->values[value].bytes)
             argument = NDA_NONE;
+        if (scratch->fold && argument != NDA_NONE && !scratch->uses[argument].uses)
+            continue; /* of a layer that is gone: counted with those that are there */
         count_result(scratch, local, buffer, argument,
                      part_of(scratch, local, &local->steps[local->values[buffer].step]));
     }
