@@ -55,6 +55,17 @@ SETS = {
     "pair-s": ("seq2seq", {"layers": 2, "width": 768, "hidden": 2048, "heads": 12, "head": 64, "vocabulary": 32128, "batch": 64,
                            "length": 256, "source": 512}),
     "conv-s": ("convnet", {"width": 128, "pixels": 32, "classes": 1000, "batch": 512}),
+    # .. and these when the scheduler's own way of counting orders and products' epilogues were
+    "unet-s": ("unet", {"layers": 2, "width": 96, "pixels": 64, "batch": 128}),
+    "biased-s": ("biased", {"layers": 2, "width": 1280, "hidden": 5120, "heads": 10, "groups": 2, "head": 128, "vocabulary": 40960,
+                            "batch": 32, "length": 512}),
+    "odd-s": ("seq2seq", {"layers": 2, "width": 1280, "hidden": 3328, "heads": 10, "head": 96, "vocabulary": 36864, "batch": 32,
+                          "length": 384, "source": 768}),
+    "state-s": ("state", {"layers": 2, "width": 1024, "heads": 16, "head": 128, "state": 64, "vocabulary": 32768, "batch": 32,
+                          "length": 512}),
+    "tables-s": ("tables", {"layers": 4, "width": 2048, "tables": 6, "rows": 400000, "entry": 128, "dense": 256, "batch": 32768}),
+    "again-s": ("again", {"layers": 4, "width": 1536, "hidden": 6144, "heads": 12, "head": 128, "vocabulary": 32768, "batch": 32,
+                          "length": 1024}),
     "seq2seq": ("seq2seq", {"width": 1536, "hidden": 4096, "heads": 12, "head": 128, "vocabulary": 65536, "batch": 64, "length": 512,
                             "source": 1024}),
     "grouped": ("grouped", {"width": 3072, "hidden": 8192, "heads": 24, "groups": 8, "head": 128, "vocabulary": 49152, "batch": 16,
@@ -453,9 +464,119 @@ def family(name, layers):
         return outer, layer, loss, [((z["nodes"], z["features"]), bf16), ((z["edges"],), jnp.int32), ((z["edges"],), jnp.int32),
                                     ((z["nodes"],), jnp.int32)]
 
+    def unet(z):
+        """convolutions down to a quarter of the pixels and up again, each level joined to its like; the layers stand at the bottom"""
+        low = 4 * z["width"]
+        layer = {"gain": (low,), "bias": (low,), "first": (3, 3, low, low), "second": (3, 3, low, low)}
+
+        def convolve(x, kernel, stride=1):
+            return jax.lax.conv_general_dilated(x, kernel, (stride, stride), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+
+        def larger(x):
+            return jnp.repeat(jnp.repeat(x, 2, 1), 2, 2)
+
+        def loss(p, images, noise):
+            top = jax.nn.silu(convolve(images, p["stem"]))
+            middle = jax.nn.silu(convolve(top, p["down_1"], 2))
+            x = jax.nn.silu(convolve(middle, p["down_2"], 2))
+            for n in names(layers):
+                w = p[n]
+                x = x + convolve(jax.nn.silu(convolve(layer_norm(x, w["gain"], w["bias"]), w["first"])), w["second"])
+            x = jax.nn.silu(convolve(jnp.concatenate([larger(x), middle], -1), p["up_2"]))
+            x = jax.nn.silu(convolve(jnp.concatenate([larger(x), top], -1), p["up_1"]))
+            return jnp.mean((convolve(x, p["last"]) - noise).astype(f32) ** 2)
+
+        w = z["width"]
+        outer = {"stem": (3, 3, 4, w), "down_1": (3, 3, w, 2 * w), "down_2": (3, 3, 2 * w, low), "up_2": (3, 3, low + 2 * w, 2 * w),
+                 "up_1": (3, 3, 3 * w, w), "last": (3, 3, w, 4)}
+        image = (z["batch"], z["pixels"], z["pixels"], 4)
+        return outer, layer, loss, [(image, bf16), (image, bf16)]
+
+    def biased(z):
+        """grouped queries whose projections have biases; squared rectifiers"""
+        layer = {"ln1": (z["width"],), "ln1b": (z["width"],), "wq": (z["width"], z["heads"], z["head"]), "bq": (z["heads"], z["head"]),
+                 "wk": (z["width"], z["groups"], z["head"]), "bk": (z["groups"], z["head"]), "wv": (z["width"], z["groups"], z["head"]),
+                 "bv": (z["groups"], z["head"]), "wo": (z["heads"], z["head"], z["width"]), "ln2": (z["width"],), "ln2b": (z["width"],),
+                 "up": (z["width"], z["hidden"]), "down": (z["hidden"], z["width"])}
+
+        def loss(p, tokens):
+            x = p["embed"][tokens[:, :-1]]
+            for n in names(layers):
+                w = p[n]
+                h = layer_norm(x, w["ln1"], w["ln1b"])
+                q = rotate(einsum("bsd,dhk->bshk", h, w["wq"]) + w["bq"])
+                k, v = (einsum("bsd,dgk->bsgk", h, w[a]) + w[b] for a, b in (("wk", "bk"), ("wv", "bv")))
+                k, v = (jnp.repeat(t, z["heads"] // z["groups"], 2) for t in (rotate(k), v))
+                x = x + einsum("bshk,hkd->bsd", attend(q, k, v, True, True), w["wo"])
+                x = x + jnp.square(jax.nn.relu(layer_norm(x, w["ln2"], w["ln2b"]) @ w["up"])) @ w["down"]
+            return cross_entropy(layer_norm(x, p["final"], p["finalb"]) @ p["head"], tokens[:, 1:])
+
+        outer = {"embed": (z["vocabulary"], z["width"]), "head": (z["width"], z["vocabulary"]), "final": (z["width"],),
+                 "finalb": (z["width"],)}
+        return outer, layer, loss, [((z["batch"], z["length"] + 1), jnp.int32)]
+
+    def state(z):
+        """a state space of each head, as one product with a matrix of decays instead of a scan; gated"""
+        d = (z["width"], z["heads"], z["head"])
+        layer = {"ln": (z["width"],), "value": d, "gate": d, "read": (z["width"], z["state"]), "write": (z["width"], z["state"]),
+                 "decay": (z["width"], z["heads"]), "out": (z["heads"], z["head"], z["width"])}
+
+        def loss(p, tokens):
+            x = p["embed"][tokens[:, :-1]]
+            for n in names(layers):
+                w = p[n]
+                h = rms(x, w["ln"])
+                v, g = (einsum("bsd,dhk->bshk", h, w[t]) for t in ("value", "gate"))
+                total = jnp.cumsum(-jax.nn.softplus((h @ w["decay"]).astype(f32)), 1)
+                mask = jnp.tril(jnp.ones((z["length"], z["length"]), bool))[:, :, None]
+                kept = jnp.exp(jnp.where(mask, total[:, :, None] - total[:, None], -1e9)).astype(bf16)
+                mixed = kept * einsum("bsn,btn->bst", h @ w["read"], h @ w["write"])[..., None]
+                x = x + einsum("bshk,hkd->bsd", einsum("bsth,bthk->bshk", mixed, v) * jax.nn.silu(g), w["out"])
+            return cross_entropy(rms(x, p["final"]) @ p["embed"].T, tokens[:, 1:])
+
+        outer = {"embed": (z["vocabulary"], z["width"]), "final": (z["width"],)}
+        return outer, layer, loss, [((z["batch"], z["length"] + 1), jnp.int32)]
+
+    def tables(z):
+        """a recommender: one entry of each of several tables, and numbers, through a network to one probability"""
+        layer = {"ln": (z["width"],), "weight": (z["width"], z["width"]), "bias": (z["width"],)}
+        each = [f"table_{i}" for i in range(z["tables"])]
+
+        def loss(p, numbers, keys, clicked):
+            entries = jnp.concatenate([p[t][keys[:, i]] for i, t in enumerate(each)] + [numbers @ p["numbers"]], -1)
+            x = entries @ p["first"]
+            for n in names(layers):
+                x = x + jax.nn.relu(rms(x, p[n]["ln"]) @ p[n]["weight"] + p[n]["bias"])
+            score = (x @ p["last"])[:, 0].astype(f32)
+            return jnp.mean(jax.nn.softplus(score) - score * clicked)
+
+        outer = {**dict.fromkeys(each, (z["rows"], z["entry"])), "numbers": (z["dense"], z["entry"]),
+                 "first": ((z["tables"] + 1) * z["entry"], z["width"]), "last": (z["width"], 1)}
+        return outer, layer, loss, [((z["batch"], z["dense"]), bf16), ((z["batch"], z["tables"]), jnp.int32), ((z["batch"],), f32)]
+
+    def again(z):
+        """a decoder each of whose layers is computed again in the backward pass"""
+        layer = {"ln1": (z["width"],), "qkv": (z["width"], 3, z["heads"], z["head"]), "wo": (z["heads"], z["head"], z["width"]),
+                 "ln2": (z["width"],), "up": (z["width"], z["hidden"]), "down": (z["hidden"], z["width"])}
+
+        @jax.checkpoint
+        def block(x, w):
+            q, k, v = (t[:, :, 0] for t in jnp.split(einsum("bsd,dthk->bsthk", rms(x, w["ln1"]), w["qkv"]), 3, 2))
+            x = x + einsum("bshk,hkd->bsd", attend(rotate(q), rotate(k), v, True, True), w["wo"])
+            return x + jax.nn.gelu(rms(x, w["ln2"]) @ w["up"]) @ w["down"]
+
+        def loss(p, tokens):
+            x = p["embed"][tokens[:, :-1]]
+            for n in names(layers):
+                x = block(x, p[n])
+            return cross_entropy(rms(x, p["final"]) @ p["embed"].T, tokens[:, 1:])
+
+        outer = {"embed": (z["vocabulary"], z["width"]), "final": (z["width"],)}
+        return outer, layer, loss, [((z["batch"], z["length"] + 1), jnp.int32)]
+
     made = {"gemma": gemma, "gpt": gpt, "llama": llama, "vit": vit, "experts": experts, "mixer": mixer, "seq2seq": seq2seq,
             "grouped": grouped, "convnet": convnet, "graph": graph, "filters": filters, "blended": blended,
-            "retained": retained, "ranking": ranking}
+            "retained": retained, "ranking": ranking, "unet": unet, "biased": biased, "state": state, "tables": tables, "again": again}
     return made[name], names(layers)
 
 

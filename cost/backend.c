@@ -50,7 +50,7 @@ static const struct cost_backend backends[COST_COMPILERS] = {
     [COST_XLA_TPU] = {.name = "xla_tpu",
                       .fusion = COST_FUSE_BYTES | COST_FUSE_SIBLINGS | COST_FUSE_GATHER | COST_FUSE_TURNED |
                                 COST_FUSE_PRODUCTS | COST_FUSE_PICKS | COST_FUSE_SCORES | COST_FUSE_JOINS |
-                                COST_FUSE_REPEATS | COST_FUSE_BATCHES,
+                                COST_FUSE_REPEATS | COST_FUSE_BATCHES | COST_FUSE_ZEROS | COST_FUSE_EPILOGUE,
                       .least_order = true,
                       .best_fit = true,
                       .idle_least = 15,

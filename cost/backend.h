@@ -24,17 +24,19 @@ enum cost_fusion_rule {
     COST_FUSE_GATHER = 32,  /* what is gathered from need not be in memory */
     COST_FUSE_COPIES = 64,  /* putting blocks of a collective in order takes time */
     COST_FUSE_TURNED = 128, /* arguments of an update whose stacked gradient comes turned are copied first */
-    COST_FUSE_BATCHED = 256,    /* .. where they are first used: libtpu and XLA:GPU differ in when */
-    COST_FUSE_PADDED = 512,     /* x - max(x) along a row that pads badly to a power of two is stored */
-    COST_FUSE_PRODUCTS = 1024,  /* what a product or convolution reads may be computed in its kernel */
-    COST_FUSE_PICKS = 2048,     /* a scatter of one element a row compares each element's place */
-    COST_FUSE_SCORES = 4096,    /* exponentials of masked float32 scores along a short row are stored */
-    COST_FUSE_JOINS = 8192,     /* a concatenation fuses as elementwise ops do */
-    COST_FUSE_STRIDED = 16384,  /* elements that are read far apart take a transaction of the memory each */
-    COST_FUSE_WORK = 32768,     /* a kernel takes the longer of its bytes and its arithmetic */
-    COST_FUSE_NORMS = 65536,    /* a normalised row is stored before a gathered gain, too */
-    COST_FUSE_REPEATS = 131072, /* what a product reads and repeats inner rows of something is stored */
-    COST_FUSE_BATCHES = 262144  /* products with batches read some elementwise values from memory */
+    COST_FUSE_BATCHED = 256,     /* .. where they are first used: libtpu and XLA:GPU differ in when */
+    COST_FUSE_PADDED = 512,      /* x - max(x) along a row that pads badly to a power of two is stored */
+    COST_FUSE_PRODUCTS = 1024,   /* what a product or convolution reads may be computed in its kernel */
+    COST_FUSE_PICKS = 2048,      /* a scatter of one element a row compares each element's place */
+    COST_FUSE_SCORES = 4096,     /* exponentials of masked float32 scores along a short row are stored */
+    COST_FUSE_JOINS = 8192,      /* a concatenation fuses as elementwise ops do */
+    COST_FUSE_STRIDED = 16384,   /* elements that are read far apart take a transaction of the memory each */
+    COST_FUSE_WORK = 32768,      /* a kernel takes the longer of its bytes and its arithmetic */
+    COST_FUSE_NORMS = 65536,     /* a normalised row is stored before a gathered gain, too */
+    COST_FUSE_REPEATS = 131072,  /* what a product reads and repeats inner rows of something is stored */
+    COST_FUSE_BATCHES = 262144,  /* products with batches read some elementwise values from memory */
+    COST_FUSE_ZEROS = 524288,    /* of many rows scattered into zeros, the scatter makes the zeros */
+    COST_FUSE_EPILOGUE = 1048576 /* what is computed of a product's result alone is stored instead of it */
 };
 
 /* Bandwidth of one collective inside a host as a share of a device's link peak, and its time beside that: of

@@ -207,6 +207,16 @@ static int64_t group_size(const struct spmd_local *local, const struct spmd_step
     return size;
 }
 
+/* What is read as it is and transposed, too, is computed and stored in both shapes (a mixer's residual stream):
+ * the fusion that makes one of them is not that which makes the other. */
+static bool stored_twice(const struct price_scratch *scratch, const struct spmd_local *local,
+                         const struct spmd_step *entry)
+{
+    const struct value_use *use = &scratch->uses[entry->results];
+    return scratch->rules & COST_FUSE_EPILOGUE && entry->kind == SPMD_OP &&
+           use->across == (READ_ACROSS | READ_ALONG) && step_info(scratch, entry)->class == OP_ELEMENTWISE;
+}
+
 static void make_kernel(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step,
                         uint32_t first)
 {
@@ -217,6 +227,7 @@ static void make_kernel(struct price_scratch *scratch, const struct spmd_local *
         scratch->values[entry->results + result].wide =
             scratch->wide_bf16 && price_widens(scratch, local, entry->results + result);
     }
+    scratch->values[entry->results].twice = entry->result_count == 1 && stored_twice(scratch, local, entry);
     if (entry->kind == SPMD_REDUCE_SCATTER)
         scratch->values[entry->results].whole = group_size(local, entry) > scratch->scatter_most;
     if (scratch->rules & COST_FUSE_STRIDED && price_turns_wide(scratch, local, entry))
@@ -291,7 +302,7 @@ static inline void begin_value(struct value_work *work)
 {
     work->state = VALUE_BUFFER;
     work->mark = 0;
-    work->wide = work->scattered = work->turned = work->whole = 0;
+    work->wide = work->scattered = work->turned = work->whole = work->inner = work->twice = 0;
 }
 
 static void fuse_mark(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step)

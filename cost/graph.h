@@ -18,6 +18,7 @@ struct unit {
     uint32_t reads, read_count; /* range of graph.edges: units and arguments whose buffers it reads */
     uint32_t users;
     int64_t bytes;        /* of the buffers it makes */
+    int64_t beside;       /* .. of what it makes for a gather alone, less those it gathers from */
     int64_t shared, cone; /* depth first: uses beside the one, bytes, of everything behind it, capped */
     uint32_t read_by;     /* 1 + the last unit whose reads it was put into */
     uint8_t state;        /* enum unit_state */

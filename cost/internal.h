@@ -80,8 +80,9 @@ struct op_info {
     uint8_t stacked;    /* dots: bits of operands 0, 1 and the result (4) that are a row of matrices */
     uint16_t work;      /* elementwise: eighths of a byte that an H100 moves meanwhile, of each element */
     struct price_turn turns[3]; /* dots: of both operands and of the result (order.c) */
-    uint8_t turned_wide;        /* .. the result's reader wants it in float32 */
-    double flops;               /* matmuls: of the whole op, on one device */
+    uint32_t product;    /* 1 + the product's op that it is stored instead of (epilogue.c); 0: of none */
+    uint8_t turned_wide; /* .. the result's reader wants it in float32 */
+    double flops;        /* matmuls: of the whole op, on one device */
 };
 enum {
     ROW_MOST = 32768
@@ -119,18 +120,21 @@ struct value_use {
     uint8_t kept;         /* something repeated is computed from it: not repeated itself */
     uint8_t feeds_matmul; /* a matrix product is computed from it */
     uint8_t batched;      /* by COST_FUSE_BATCHES: products with batches read it: READ_BATCHED, READ_FEW */
+    uint8_t across;       /* bits: READ_ACROSS, what is computed of it alone is transposed; READ_ALONG, not */
     uint8_t transposed;   /* a transpose reads it; this and the next two by COST_FUSE_BYTES alone */
     uint32_t user;        /* the last step that was seen to use it */
     uint32_t set;         /* of KERNEL_SEVERAL: in scratch.sets */
 };
 enum { KERNEL_SEVERAL = NDA_NONE };
 enum { READ_BATCHED = 1, READ_FEW = 2, FEW_BATCHES = 7 };
+enum { READ_ACROSS = 1, READ_ALONG = 2 };
 
 /* What a value is, found forward; set when the step that defines it is reached. */
 struct value_work {
     uint32_t roots;        /* in the pool; of a buffer none: it is its own */
     uint32_t mark, slot;   /* last union it was put into, and its place there */
     uint32_t last;         /* last time something needs the buffer */
+    uint32_t before;       /* .. and the one before that */
     uint32_t home_free;    /* homed: first time nothing needs what the place held before */
     uint8_t root_count;    /* at most ROOTS_MAX */
     uint8_t state;         /* enum value_state */
@@ -139,6 +143,8 @@ struct value_work {
     uint8_t wide : 1;      /* bf16 that is stored as f32 */
     uint8_t scattered : 1; /* a reduce_scatter is made of it */
     uint8_t whole : 1;     /* a reduce_scatter's result that is stored as its operand's sum */
+    uint8_t twice : 1;     /* stored in two shapes (fusion.c) */
+    uint8_t inner : 1;     /* read in the kernel that makes it alone: never in memory (siblings.c) */
     uint8_t turned : 1;    /* its memory is in the order of a transposed gradient (memory.c) */
 };
 enum {
@@ -233,6 +239,7 @@ struct live_range {
     uint32_t from, until;
 };
 
+enum { COUNTED_PARTS = 3 };
 struct price_graph;
 struct price_heap;
 struct price_scratch {
@@ -253,12 +260,12 @@ struct price_scratch {
     struct kernel *kernels; /* in program order */
     size_t kernel_count, kernel_room;
     const struct kernel *line; /* the kernels in the order whose memory is priced; borrowed */
-    int64_t uncopied_peak;     /* in that order, had no argument been copied (memory.c) */
-    int64_t counted_peak;      /* .. or only those that products read: what compilers compare orders by */
+    int64_t counted_peak;      /* in that order, by least_order: what its compiler compares orders by */
     bool by_memory;            /* that is the order of what frees most */
-    /* per time + 2: of copies that the order places: of other arguments, of those that products read */
-    int64_t *copy_deltas[2];
-    size_t copy_delta_room[2];
+    /* per time + 2, by least_order: deltas of what is counted beyond what is there (counted.c); of a fold, too,
+     * those of its parts 1 and 2 */
+    int64_t *counted[COUNTED_PARTS];
+    size_t counted_room[COUNTED_PARTS];
     int64_t *copied_bytes; /* per argument that has a range: of its copy */
     size_t copied_room;
     int64_t *growth;
@@ -362,11 +369,17 @@ void price_add_work(struct price_scratch *scratch, const struct spmd_local *loca
 /* computed from two arrays as large as it and from something smaller: a softmax' gradient, of scores, of what
  * comes from behind and of statistics of the rows; by COST_FUSE_PRODUCTS */
 bool price_is_of_rows(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t value);
+/* by COST_FUSE_EPILOGUE: the result of the product that the step's result is stored instead of, where it is as
+ * large; NDA_NONE: of none */
+uint32_t price_epilogue_of(const struct price_scratch *scratch, const struct spmd_local *local,
+                           const struct spmd_step *step);
 bool price_rather_fused(const struct price_scratch *scratch, const struct spmd_local *local,
                         const struct spmd_step *step, const struct op_info *info);
 /* ps of every kernel */
 void price_times(struct price_scratch *scratch, const struct spmd_local *local,
                  const struct cost_machine *machine);
+/* epilogue.c: which ops end the cone of a product, once a program */
+void price_find_epilogues(struct price_program *program);
 /* order.c: turns of the program's dots, once a program */
 void price_find_turns(struct price_program *program);
 /* order.c, by COST_FUSE_STRIDED: bytes of transactions that bring a dot's turned operands and result, beyond
@@ -435,6 +448,11 @@ void price_siblings(struct price_scratch *scratch, const struct spmd_local *loca
  * output_bytes, alias_bytes. line stays borrowed; order says which one it is. */
 void price_memory(struct price_scratch *scratch, const struct spmd_local *local, const struct kernel *line,
                   enum cost_order order, struct price *out);
+/* counted.c: by least_order, else these do nothing. Bytes that are counted beyond what is there. */
+void price_count_begin(struct price_scratch *scratch);
+void price_count(struct price_scratch *scratch, uint8_t part, int64_t bytes, struct live_range live_range);
+/* .. after the ranges are known: donated arguments that are gone, results that are not there */
+void price_count_boundary(struct price_scratch *scratch, const struct spmd_local *local);
 /* lend.c, after the ranges are known: what fits into results' memory before they are written takes none of
  * its own. boundary_bytes: of arguments and results, what a result's size is compared with. */
 void price_lend(struct price_scratch *scratch, const struct spmd_local *local, int64_t boundary_bytes);
@@ -452,8 +470,8 @@ void price_heap_destroy(struct price_heap *heap);
 /* memory.c: bytes of what a gather reads, where that is made for it alone; or 0 */
 int64_t price_gathered_copy(const struct price_scratch *scratch, const struct spmd_local *local,
                             const struct spmd_step *step);
-/* .. and when that is there, a place in the line */
-uint32_t price_gathered_at(const struct price_scratch *scratch, const struct spmd_local *local,
+/* .. and the step whose kernel makes it */
+uint32_t price_gathered_by(const struct price_scratch *scratch, const struct spmd_local *local,
                            const struct spmd_step *step);
 /* memory.c, by COST_FUSE_BATCHED, kernels in program order: bytes that move because arguments are copied for
  * it, and because it runs apart from its siblings */
@@ -499,7 +517,7 @@ static inline int64_t stored_bytes(const struct price_scratch *scratch, const st
 {
     if (scratch->values[value].whole)
         value = local->operands[local->steps[local->values[value].step].operands];
-    return local->values[value].bytes << scratch->values[value].wide;
+    return local->values[value].bytes << (scratch->values[value].wide + scratch->values[value].twice);
 }
 /* does operand o of a kernel have to be in memory? */
 static inline uint8_t price_wants_buffer(const struct price_scratch *scratch, const struct op_info *info,

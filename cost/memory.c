@@ -42,14 +42,16 @@ static inline void use_root(struct price_scratch *scratch, const struct spmd_loc
             break;
         }
     }
-    if (scratch->values[root].last < until)
+    if (scratch->values[root].last < until) {
+        scratch->values[root].before = scratch->values[root].last;
         scratch->values[root].last = until;
+    }
 }
 
 static void begin_values(struct price_scratch *scratch, const struct spmd_local *local)
 {
     for (uint32_t argument = 0; argument < local->argument_count; argument++) {
-        scratch->values[argument].last = 0;
+        scratch->values[argument].last = scratch->values[argument].before = 0;
         scratch->values[argument].homed = scratch->values[argument].lent = 0;
         scratch->values[argument].turned = 0;
     }
@@ -207,7 +209,7 @@ static struct live_range range_of(const struct price_scratch *scratch, const str
 {
     const struct value_work *work = &scratch->values[value];
     uint32_t step = local->values[value].step;
-    if (work->state != VALUE_BUFFER || step == SPMD_NONE)
+    if (work->state != VALUE_BUFFER || step == SPMD_NONE || work->inner)
         return (struct live_range){0, 0};
     if (local->steps[step].kind == SPMD_BRANCH_END)
         step = scratch->loop_end[step];
@@ -231,8 +233,10 @@ static bool take_over(struct price_scratch *scratch, const struct spmd_local *lo
         return false;
     live_range->until = now;
     price_heap_inherit(scratch, donor, value);
-    add_range(scratch, part_of(scratch, local, &local->steps[local->values[donor].step]),
-              -stored_bytes(scratch, local, donor), (struct live_range){now, now + 1});
+    uint8_t part = part_of(scratch, local, &local->steps[local->values[donor].step]);
+    int64_t bytes = stored_bytes(scratch, local, donor);
+    add_range(scratch, part, -bytes, (struct live_range){now, now + 1});
+    price_count(scratch, part, bytes, (struct live_range){now, now + 1});
     return true;
 }
 
@@ -262,7 +266,9 @@ static void share_in_kernel(struct price_scratch *scratch, const struct spmd_loc
         return;
     }
     if (step->kind != SPMD_OP || step->result_count != 1 || !step_info(scratch, step)->in_place ||
-        price_is_of_rows(scratch, local, step->results))
+        price_is_of_rows(scratch, local, step->results) ||
+        (step_info(scratch, step)->class == OP_UPDATE &&
+         buffer_of(scratch, local->operands[step->operands]) == NDA_NONE))
         return;
     const struct root *roots = scratch->pool + k->roots;
     for (uint32_t i = 0; i < k->root_count; i++) {
@@ -286,20 +292,20 @@ int64_t price_gathered_copy(const struct price_scratch *scratch, const struct sp
     return scratch->values[from].state == VALUE_FUSED ? local->values[from].bytes : 0;
 }
 
-uint32_t price_gathered_at(const struct price_scratch *scratch, const struct spmd_local *local,
+uint32_t price_gathered_by(const struct price_scratch *scratch, const struct spmd_local *local,
                            const struct spmd_step *step)
 {
     const struct value_work *from = &scratch->values[local->operands[step->operands]];
-    uint32_t at = scratch->at[local->values[step->results].step];
+    uint32_t by = local->values[step->results].step;
     int64_t most = 0;
     for (uint32_t r = from->roots; r < from->roots + from->root_count; r++) {
         uint32_t made = local->values[scratch->pool[r].value].step;
         if (made == SPMD_NONE || scratch->pool[r].bytes <= most)
             continue;
         most = scratch->pool[r].bytes;
-        at = scratch->at[made];
+        by = made;
     }
-    return at;
+    return by;
 }
 
 static void place_results(struct price_scratch *scratch, const struct spmd_local *local,
@@ -322,7 +328,7 @@ static void place_copies(struct price_scratch *scratch, const struct spmd_local 
     add_range(scratch, part, ordered, now);
     price_heap_add(scratch, step->results, ordered, now);
     if (gathered) {
-        uint32_t made = price_gathered_at(scratch, local, step);
+        uint32_t made = scratch->at[price_gathered_by(scratch, local, step)];
         now = (struct live_range){made, made + 1};
         add_range(scratch, part, gathered, now);
         price_heap_add(scratch, NDA_NONE, gathered, now);
@@ -393,6 +399,11 @@ static int64_t idle_of(const struct price_scratch *scratch, int64_t idle, int64_
     return idle > most ? most : idle < least ? least : idle;
 }
 
+static inline int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 /* the line's peak and its step; bytes alive at each time from now on in deltas. Of a fold each layer that is
  * gone holds what both layers at the cut hold at that time: what only one of them holds is on its way to the
  * next layer, and the others have let it go or have not made it yet. While one of the two runs that says
@@ -401,29 +412,29 @@ static void find_peak(struct price_scratch *scratch, const struct spmd_local *lo
 {
     uint8_t running = 0;
     int64_t boundary = out->argument_bytes + out->output_bytes - out->alias_bytes, temporaries = 0;
-    int64_t parts[2] = {0}, copies[2] = {0};
+    int64_t parts[2] = {0}, beyond[COUNTED_PARTS] = {0};
     const int64_t *extents = scratch->best_fit ? price_heap_extents(scratch, local) : NULL;
-    out->peak_bytes = scratch->uncopied_peak = scratch->counted_peak = boundary;
+    out->peak_bytes = boundary;
+    scratch->counted_peak = 0;
     out->peak_step = 0;
     for (uint32_t kernel = 0; kernel < scratch->kernel_count; kernel++) {
         temporaries += scratch->deltas[kernel];
-        for (int of = 0; of < 2 && scratch->rules & COST_FUSE_TURNED; of++)
-            copies[of] += scratch->copy_deltas[of][kernel];
-        int64_t held = temporaries;
+        for (int of = 0; of < COUNTED_PARTS && scratch->least_order && (of == 0 || scratch->fold); of++)
+            beyond[of] += scratch->counted[of][kernel];
+        int64_t held = temporaries, counted = boundary + temporaries + beyond[0];
         if (scratch->fold) {
             uint8_t part = part_of(scratch, local, step_at(scratch, local, kernel));
             running = part ? part : running;
             parts[0] += scratch->part_deltas[0][kernel];
             parts[1] += scratch->part_deltas[1][kernel];
-            held += scratch->fold->copies * (parts[0] < parts[1] ? parts[0] : parts[1]);
+            held += scratch->fold->copies * least(parts[0], parts[1]);
+            counted += scratch->fold->copies * least(parts[0] + beyond[1], parts[1] + beyond[2]);
         }
         int64_t idle = extents ? idle_of(scratch, extents[kernel] - temporaries, held) : 0;
-        int64_t alive = boundary + held + idle, counted = boundary + held - copies[0],
-                plain = counted - copies[1];
+        int64_t alive = boundary + held + idle;
         scratch->deltas[kernel] = alive;
         if (running == 1 || running == 2)
             continue;
-        scratch->uncopied_peak = plain > scratch->uncopied_peak ? plain : scratch->uncopied_peak;
         scratch->counted_peak = counted > scratch->counted_peak ? counted : scratch->counted_peak;
         if (alive > out->peak_bytes) {
             out->peak_bytes = alive;
@@ -492,6 +503,16 @@ static bool keeps_stacked_order(const struct price_scratch *scratch, const struc
     return true;
 }
 
+/* What is larger as float32 is itself turned, right before its update, where it was in a flat array and is no
+ * block of a reduce_scatter. */
+enum { FLAT_MOST = 32 << 20 };
+static bool turned_flat(const struct spmd_local *local, const struct spmd_step *reduction)
+{
+    uint32_t by = local->values[local->operands[reduction->operands]].step;
+    bool scattered = by != SPMD_NONE && local->steps[by].kind == SPMD_REDUCE_SCATTER;
+    return reduction->combined && (scattered || value_elements(local, reduction->results) * 4 <= FLAT_MOST);
+}
+
 static bool keeps_order(const struct price_scratch *scratch, const struct spmd_local *local,
                         const struct spmd_step *reduction)
 {
@@ -501,7 +522,7 @@ static bool keeps_order(const struct price_scratch *scratch, const struct spmd_l
     if (!product || scratch->rules & COST_FUSE_BATCHED)
         return product && keeps_stacked_order(scratch, local, reduction, product);
     return reduction->kind == SPMD_REDUCE_SCATTER ? scattered_size(local, reduction) >= TILE_LANES
-                                                  : reduction->combined;
+                                                  : turned_flat(local, reduction);
 }
 
 static bool is_turned(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t value)
@@ -534,11 +555,6 @@ static uint32_t copied_at(const struct price_scratch *scratch, int64_t bytes, ui
 static void place_copy(struct price_scratch *scratch, uint8_t part, uint32_t argument, int64_t bytes,
                        struct live_range live_range)
 {
-    if (scratch->rules & COST_FUSE_TURNED) {
-        int64_t *deltas = scratch->copy_deltas[scratch->uses[argument].feeds_matmul];
-        deltas[live_range.from] += bytes;
-        deltas[live_range.until] -= bytes;
-    }
     scratch->copied_bytes[argument] = bytes;
     scratch->ranges[argument] = live_range;
     add_range(scratch, part, bytes, live_range);
@@ -558,6 +574,26 @@ static uint32_t donated_to(const struct price_scratch *scratch, const struct spm
     return NDA_NONE;
 }
 
+/* local size of the last dimension */
+static int64_t innermost_size(const struct spmd_local *local, uint32_t value)
+{
+    int64_t dims[IR_MAX_RANK];
+    const struct spmd_value *of = &local->values[value];
+    uint16_t rank = ir_value_type(local->nda->program, of->origin)->rank;
+    if (rank < 2)
+        return value_elements(local, value);
+    spmd_local_dims(local->nda, local->mesh, of->origin, &of->form, dims);
+    return dims[rank - 1];
+}
+
+/* Can libtpu gather the value's blocks into an argument's order? Along the innermost dimension only where they
+ * are whole tiles of lanes. */
+static bool gathers_tiles(const struct spmd_local *local, const struct spmd_step *gather)
+{
+    int64_t block = innermost_size(local, local->operands[gather->operands]);
+    return block == innermost_size(local, gather->results) || block % TILE_LANES == 0;
+}
+
 /* A table that is gathered from, and whose new value is gathered from all devices into its buffer: libtpu
  * copies it first, and everything reads the copy. (zero2's embeddings; not those whose update is written in
  * place.) */
@@ -572,7 +608,8 @@ static void copy_table(struct price_scratch *scratch, const struct spmd_local *l
         return;
     uint32_t result = donated_to(scratch, local, argument),
              made = result == NDA_NONE ? SPMD_NONE : local->values[result].step;
-    if (made == SPMD_NONE || local->steps[made].kind != SPMD_ALL_GATHER)
+    if (made == SPMD_NONE || local->steps[made].kind != SPMD_ALL_GATHER ||
+        !gathers_tiles(local, &local->steps[made]))
         return;
     scratch->values[argument].turned = 1;
     place_copy(scratch, 0, argument, local->values[argument].bytes,
@@ -606,8 +643,9 @@ static int64_t turn_arguments(struct price_scratch *scratch, const struct spmd_l
         if (argument >= local->argument_count && k->shared_bytes && made_turned(scratch, local, argument))
             bytes += roots[i].bytes;
         if (argument >= local->argument_count || local->values[argument].bytes <= TURNED_LEAST ||
-            scratch->values[argument].turned)
+            scratch->values[argument].turned || (placed && innermost_size(local, argument) < TILE_LANES))
             continue;
+        /* (what is short lies outermost in libtpu's arguments: in a transposed gradient's order already) */
         int64_t read = roots[i].bytes; /* of a slice no more than that is copied */
         scratch->values[argument].turned = 1;
         bytes += 2 * read;
@@ -638,6 +676,11 @@ static void find_growth(struct price_scratch *scratch, const struct spmd_local *
             scratch->growth[kernel] += bytes;
             scratch->growth[scratch->values[value].last] -= bytes;
         }
+        int64_t gathered = price_gathered_copy(scratch, local, step);
+        if (gathered) {
+            scratch->growth[scratch->at[price_gathered_by(scratch, local, step)]] += gathered;
+            scratch->growth[kernel] -= gathered;
+        }
     }
 }
 
@@ -651,12 +694,6 @@ static void turn_all(struct price_scratch *scratch, const struct spmd_local *loc
     }
     if (scratch->by_memory)
         find_growth(scratch, local);
-    if (scratch->rules & COST_FUSE_TURNED) {
-        for (int of = 0; of < 2; of++) {
-            GROW(scratch->copy_deltas[of], scratch->copy_delta_room[of], scratch->kernel_count + 2);
-            memset(scratch->copy_deltas[of], 0, (scratch->kernel_count + 2) * sizeof **scratch->copy_deltas);
-        }
-    }
     GROW(scratch->copied_bytes, scratch->copied_room, local->argument_count);
     for (uint32_t kernel = 0; scratch->rules & COST_FUSE_TURNED && kernel < scratch->kernel_count; kernel++)
         copy_table(scratch, local, kernel);
@@ -670,6 +707,7 @@ void price_memory(struct price_scratch *scratch, const struct spmd_local *local,
     scratch->line = line;
     scratch->by_memory = order == COST_ORDER_MEMORY;
     price_heap_begin(scratch, local);
+    price_count_begin(scratch);
     memset(scratch->deltas, 0, (scratch->kernel_count + 2) * sizeof *scratch->deltas);
     for (int part = 0; scratch->fold && part < 2; part++)
         memset(scratch->part_deltas[part], 0,
@@ -692,6 +730,7 @@ void price_memory(struct price_scratch *scratch, const struct spmd_local *local,
     if (scratch->rules & (COST_FUSE_TURNED | COST_FUSE_BATCHED))
         turn_all(scratch, local);
     count_boundary(scratch, local, out);
+    price_count_boundary(scratch, local);
     if (!scratch->results_apart)
         price_lend(scratch, local, out->argument_bytes + out->output_bytes);
     find_peak(scratch, local, out);

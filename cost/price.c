@@ -31,23 +31,21 @@ static struct price_scratch *analyse(const struct spmd_local *local, const struc
     return s;
 }
 
-/* the order that counts so far, its peak and what of it counts */
+/* the order that counts so far, its peak and what its compiler compares it by */
 struct found {
-    int64_t peak, uncopied, counted;
+    int64_t peak, counted;
     struct price *out;
 };
 
-enum { EQUAL_PARTS = 1000 };
+enum { EQUAL_PARTS = 100 };
 
 /* Does this order count rather than the one found? The largest peak does; or, of a compiler that looks for
- * the least, the least one without copies of what no product reads. Where the two are equal but for copies,
- * that says too little: the largest counts again. */
+ * the least, the least of what it counts. Of equals the first: an order by memory also has small values early
+ * that are no kernels here. */
 static bool counts_more(const struct price_scratch *scratch, const struct found *found, int64_t peak)
 {
-    int64_t apart = scratch->uncopied_peak - found->uncopied, equal = found->uncopied / EQUAL_PARTS;
-    if (!scratch->least_order || (apart <= equal && -apart <= equal))
-        return peak >= found->peak;
-    return scratch->counted_peak <= found->counted;
+    return scratch->least_order ? scratch->counted_peak < found->counted - found->counted / EQUAL_PARTS
+                                : peak >= found->peak;
 }
 
 /* the peak of one order; out has the one that counts */
@@ -57,7 +55,7 @@ static int64_t try_order(struct price_scratch *scratch, const struct spmd_local 
     struct price here = {0};
     price_memory(scratch, local, line, order, &here);
     if (found->out->peak_order == COST_ORDER_EITHER || counts_more(scratch, found, here.peak_bytes)) {
-        *found = (struct found){here.peak_bytes, scratch->uncopied_peak, scratch->counted_peak, found->out};
+        *found = (struct found){here.peak_bytes, scratch->counted_peak, found->out};
         found->out->peak_bytes = here.peak_bytes;
         found->out->peak_step = here.peak_step;
         found->out->peak_order = (uint8_t)order;
@@ -259,7 +257,7 @@ static struct price_live *live_in(const struct price_scratch *scratch, const str
     for (uint32_t kernel = 0; begun && kernel < scratch->kernel_count; kernel++) {
         const struct spmd_step *gather = &local->steps[scratch->kernels[kernel].step];
         int64_t copied = price_gathered_copy(scratch, local, gather);
-        if (copied && price_gathered_at(scratch, local, gather) == now)
+        if (copied && scratch->at[price_gathered_by(scratch, local, gather)] == now)
             VEC_PUSH(&out, ((struct price_live){local->operands[gather->operands], copied}));
     }
     for (uint32_t i = 0; i < local->step_count;

@@ -197,6 +197,26 @@ static uint8_t read_in_batches(const struct spmd_local *local, const struct spmd
     return batches <= FEW_BATCHES ? READ_BATCHED | READ_FEW : READ_BATCHED;
 }
 
+/* Does the scatter make the zeros that it adds to? What is scattered and added to something is scattered
+ * into that; many rows are sorted first, and each of the result's is written once. Few are added to zeros that
+ * a kernel of their own has written. */
+enum { MANY_ROWS = 16 }; /* .. of so many of the result, or more */
+static bool makes_zeros(const struct price_scratch *scratch, const struct spmd_local *local,
+                        const struct spmd_step *scatter, const struct op_info *info)
+{
+    const uint32_t *operands = local->operands + scatter->operands;
+    uint32_t into = local->values[operands[0]].step;
+    if (!(scratch->rules & COST_FUSE_ZEROS) || info->class != OP_UPDATE || info->update != 2 ||
+        into == SPMD_NONE || local->steps[into].kind != SPMD_OP ||
+        ir_opcode_family((enum ir_opcode)local->nda->program->ops[local->steps[into].op].code) !=
+            IR_FAMILY_BROADCAST)
+        return false;
+    const struct value_use *result = &scratch->uses[scatter->results];
+    bool added =
+        result->uses == 1 && price_info_of(scratch, &local->steps[result->user])->class == OP_ELEMENTWISE;
+    return added || local->values[operands[2]].bytes * MANY_ROWS > local->values[scatter->results].bytes;
+}
+
 void price_note_uses(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step,
                      enum step_fate fate)
 {
@@ -206,14 +226,19 @@ void price_note_uses(struct price_scratch *scratch, const struct spmd_local *loc
     uint8_t batched = info->class == OP_MATMUL && scratch->rules & COST_FUSE_BATCHES
                           ? read_in_batches(local, entry, info->batch_dims)
                           : 0;
+    uint32_t made = makes_zeros(scratch, local, entry, info) ? 0 : NDA_NONE; /* the operand that it makes */
     for (uint32_t operand = 0; operand < entry->operand_count; operand++) {
         struct value_use *use = &scratch->uses[local->operands[entry->operands + operand]];
         const struct value_use *result = fate == FATE_ALIAS ? &results[operand] : results;
         use->uses++;
         use->user = step;
         use->transposed |= info->class == OP_TRANSPOSE;
+        use->across |= info->class == OP_TRANSPOSE ? READ_ACROSS
+                       : fate == FATE_FUSED        ? result->across
+                                                   : READ_ALONG;
         use->batched |= fate == FATE_ALIAS ? result->batched : batched;
-        use->hard |= fate != FATE_ALIAS            ? price_wants_buffer(scratch, info, operand)
+        use->hard |= operand == made               ? 0
+                     : fate != FATE_ALIAS          ? price_wants_buffer(scratch, info, operand)
                      : info->class == OP_TRANSPOSE ? result->hard
                                                    : reshaped(result->hard);
         if (fate == FATE_ALIAS || fate == FATE_FUSED)
@@ -430,6 +455,36 @@ static bool stored_for_batches(const struct price_scratch *scratch, const struct
     return made->batch_dims;
 }
 
+enum { EPILOGUE_HOPS = 8 };
+static uint32_t product_behind(const struct price_scratch *scratch, const struct spmd_local *local,
+                               const struct spmd_step *step, uint32_t product, int hops)
+{
+    for (uint32_t operand = 0; operand < step->operand_count; operand++) {
+        uint32_t value = local->operands[step->operands + operand], by = local->values[value].step;
+        if (by == SPMD_NONE || local->steps[by].kind != SPMD_OP || local->steps[by].op < product)
+            continue;
+        if (local->steps[by].op == product)
+            return value;
+        uint32_t found =
+            hops ? product_behind(scratch, local, &local->steps[by], product, hops - 1) : NDA_NONE;
+        if (found != NDA_NONE)
+            return found;
+    }
+    return NDA_NONE;
+}
+
+uint32_t price_epilogue_of(const struct price_scratch *scratch, const struct spmd_local *local,
+                           const struct spmd_step *step)
+{
+    if (!(scratch->rules & COST_FUSE_EPILOGUE) || step->kind != SPMD_OP || step->result_count != 1 ||
+        step->depth || !step_info(scratch, step)->product)
+        return NDA_NONE;
+    uint32_t product =
+        product_behind(scratch, local, step, step_info(scratch, step)->product - 1, EPILOGUE_HOPS);
+    bool as_large = product != NDA_NONE && local->values[product].bytes == local->values[step->results].bytes;
+    return as_large ? product : NDA_NONE;
+}
+
 bool price_rather_fused(const struct price_scratch *scratch, const struct spmd_local *local,
                         const struct spmd_step *step, const struct op_info *info)
 {
@@ -446,6 +501,8 @@ bool price_rather_fused(const struct price_scratch *scratch, const struct spmd_l
         return false;
     if (use->kernel == KERNEL_SEVERAL && info->normal && scratch->rules & COST_FUSE_NORMS &&
         before_gathered_gain(scratch, local, step->results))
+        return false;
+    if (use->kernel == KERNEL_SEVERAL && price_epilogue_of(scratch, local, step) != NDA_NONE)
         return false;
     return use->kernel != KERNEL_SEVERAL || rather_repeated(scratch, local, step->results);
 }

@@ -441,6 +441,7 @@ struct price_program *price_program_create(const struct nda *n)
     for (uint32_t op = 0; op < n->program->op_count; op++)
         program->ops[op] = describe_op(n->program, op);
     find_donations(program);
+    price_find_epilogues(program);
     price_find_turns(program);
     return program;
 }

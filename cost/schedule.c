@@ -74,10 +74,25 @@ static void add_unit(struct price_graph *graph, uint32_t kernel)
         const struct spmd_step *step = &graph->local->steps[scratch->kernels[k].step];
         graph->unit_of[scratch->kernels[k].step] = graph->count;
         for (uint32_t value = step->results; value < step->results + step->result_count; value++)
-            unit->bytes +=
-                scratch->values[value].state == VALUE_BUFFER ? stored_bytes(scratch, graph->local, value) : 0;
+            unit->bytes += scratch->values[value].state == VALUE_BUFFER && !scratch->values[value].inner
+                               ? stored_bytes(scratch, graph->local, value)
+                               : 0;
     }
     graph->count++;
+}
+
+/* what is made for a gather alone counts where it is made, and where it is gathered from */
+static void add_gathered(struct price_graph *graph)
+{
+    const struct price_scratch *scratch = graph->scratch;
+    for (uint32_t k = 0; k < scratch->kernel_count; k++) {
+        const struct spmd_step *step = &graph->local->steps[scratch->kernels[k].step];
+        int64_t bytes = price_gathered_copy(scratch, graph->local, step);
+        if (!bytes)
+            continue;
+        graph->units[graph->unit_of[price_gathered_by(scratch, graph->local, step)]].beside += bytes;
+        graph->units[graph->unit_of[scratch->kernels[k].step]].beside -= bytes;
+    }
 }
 
 /* the units of a program that price_fuse has seen */
@@ -103,6 +118,8 @@ static struct price_graph *make_units(struct price_scratch *scratch, const struc
         }
     for (uint32_t i = local->argument_count; i < graph->count; i++)
         add_reads(graph, i);
+    if (scratch->least_order)
+        add_gathered(graph);
     return graph;
 }
 
@@ -213,7 +230,7 @@ static void put_in_line(struct price_graph *graph, const struct unit *unit, uint
 static int64_t frees(const struct price_graph *graph, uint32_t self)
 {
     const struct unit *unit = &graph->units[self];
-    int64_t bytes = -unit->bytes;
+    int64_t bytes = -unit->bytes - unit->beside;
     for (uint32_t k = 0; k < unit->read_count; k++) {
         uint32_t from = graph->edges.at[unit->reads + k];
         if (from >= graph->local->argument_count && graph->links[from].left == 1)

@@ -66,8 +66,8 @@ void price_scratch_destroy(struct price_scratch *scratch)
     free(scratch->growth);
     free(scratch->copied_bytes);
     price_heap_destroy(scratch->heap);
-    free(scratch->copy_deltas[0]);
-    free(scratch->copy_deltas[1]);
+    for (int part = 0; part < COUNTED_PARTS; part++)
+        free(scratch->counted[part]);
     free(scratch);
 }
 

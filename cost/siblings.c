@@ -126,6 +126,53 @@ static void join(struct price_scratch *scratch, const struct spmd_local *local, 
     scratch->readers[step->results] = reduce ? 0 : best + 1;
 }
 
+/* the product that the kernel's result is stored instead of; NDA_NONE: of none */
+static uint32_t product_of(const struct price_scratch *scratch, const struct spmd_local *local,
+                           uint32_t kernel)
+{
+    const struct spmd_step *step = &local->steps[scratch->kernels[kernel].step];
+    uint32_t product = step->kind == SPMD_OP ? price_epilogue_of(scratch, local, step) : NDA_NONE;
+    return product != NDA_NONE && is_buffer(scratch, product) && is_buffer(scratch, step->results) ? product
+                                                                                                   : NDA_NONE;
+}
+
+/* the kernel and what is chained to it run in the product's */
+static void join_product(struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel,
+                         uint32_t product)
+{
+    struct kernel *last = &scratch->kernels[scratch->at[local->values[product].step]];
+    while (last->next)
+        last = &scratch->kernels[last->next];
+    last->next = kernel;
+    scratch->kernels[kernel].follows = true;
+    scratch->values[product].inner = 1;
+}
+
+/* Products all of whose readers are kernels with results that are stored instead. readers: per value. */
+static void join_products(struct price_scratch *scratch, const struct spmd_local *local)
+{
+    memset(scratch->readers, 0, (size_t)local->value_count * sizeof *scratch->readers);
+    for (uint32_t kernel = 0; kernel < scratch->kernel_count; kernel++)
+        for (uint32_t i = 0; i < scratch->kernels[kernel].root_count; i++)
+            scratch->readers[scratch->pool[scratch->kernels[kernel].roots + i].value]++;
+    for (uint32_t kernel = 0; kernel < scratch->kernel_count; kernel++) {
+        uint32_t product = product_of(scratch, local, kernel);
+        if (product == NDA_NONE)
+            continue;
+        const struct kernel *k = &scratch->kernels[kernel],
+                            *made = &scratch->kernels[scratch->at[local->values[product].step]];
+        uint32_t leader = k->follows ? scratch->groups[kernel].leader : kernel;
+        bool apart = made->next || made->follows || scratch->values[product].scattered ||
+                     product_of(scratch, local, leader) != product;
+        scratch->readers[product] -= !apart;
+    }
+    for (uint32_t kernel = 0; kernel < scratch->kernel_count; kernel++) {
+        uint32_t product = scratch->kernels[kernel].follows ? NDA_NONE : product_of(scratch, local, kernel);
+        if (product != NDA_NONE && !scratch->readers[product])
+            join_product(scratch, local, kernel, product);
+    }
+}
+
 void price_siblings(struct price_scratch *scratch, const struct spmd_local *local)
 {
     if (!(scratch->rules & COST_FUSE_SIBLINGS))
@@ -139,4 +186,6 @@ void price_siblings(struct price_scratch *scratch, const struct spmd_local *loca
         marks += !step_is_local(step->kind) && !spmd_step_is_collective(step);
         join(scratch, local, kernel, step->depth ? marks : 0);
     }
+    if (scratch->rules & COST_FUSE_EPILOGUE)
+        join_products(scratch, local);
 }

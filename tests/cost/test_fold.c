@@ -18,8 +18,9 @@ static const struct sample {
     double mean, share; /* of the errors of step time; of plans of which peak and step are within 0.5 % */
 } samples[] = {
     /* what lies idle in libtpu's heap is that of the layers that are there, and its two orders may be so near
-     * each other that the fold's peak is of the other one */
-    {"/tests/models/t2b.mlir.gz", "data=8,model=8", "tpu-v5p", 18, 60, 0.0005, 0.9},
+     * each other that the fold's peak is of the other one; of t2b's plans most run depth first, where holes
+     * differ most */
+    {"/tests/models/t2b.mlir.gz", "data=8,model=8", "tpu-v5p", 18, 60, 0.0005, 0.88},
     {"/tests/models/gpt.mlir.gz", "data=8,model=8", "tpu-v5p", 32, 40, 0.0005, 0.9},
     {"/tests/models/gpt_torch.mlir.gz", "data=4,model=4", "tpu-v5p", 8, 200, 0.002, 0.9},
     /* weights' gradients behind the rest: which stream is ahead then depends on how many layers there were */
@@ -88,7 +89,7 @@ static void prices_are_near(void **state)
                       samples[i].plans, 100 * worst);
         assert_true(sum / samples[i].plans <= samples[i].mean);
         assert_true(near >= samples[i].share * samples[i].plans);
-        assert_true(worst <= 0.12);
+        assert_true(worst <= 0.05);
         plan_release(&plan);
         evaluator_session_destroy(session);
         fold_destroy(fold);
