@@ -193,8 +193,8 @@ static uint32_t ended_last(const struct run *run, int64_t until)
     return last;
 }
 
-/* The compute stream stood still until `until`: put down to the collective that made what was waited for, else
- * (it was computed from a collective's result, or the link was not free) to the one that ended last. */
+/* The compute stream stood still until `until`: put down to the collective that made what was waited for,
+ * else (it was computed from a collective's result, or the link was not free) to the one that ended last. */
 static void trace_wait(struct run *run, const struct kernel *kernel, int64_t from, int64_t until)
 {
     const struct root *roots = run->scratch->pool + kernel->roots;
