@@ -198,8 +198,8 @@ static uint8_t read_in_batches(const struct spmd_local *local, const struct spmd
 }
 
 /* Does the scatter make the zeros that it adds to? What is scattered and added to something is scattered
- * into that; many rows are sorted first, and each of the result's is written once. Few are added to zeros that
- * a kernel of their own has written. */
+ * into that; many rows are sorted first, and each of the result's is written once. Few are added to zeros
+ * that a kernel of their own has written. */
 enum { MANY_ROWS = 16 }; /* .. of so many of the result, or more */
 static bool makes_zeros(const struct price_scratch *scratch, const struct spmd_local *local,
                         const struct spmd_step *scatter, const struct op_info *info)
