@@ -11,7 +11,8 @@
  *   argument that is not      #########################
  *
  * So a copy of a donated argument that nothing else reads counts nothing, whenever it runs, and takes memory
- * all the same. Here are the differences to what memory.c counts, which has the argument's memory throughout. */
+ * all the same. Here are the differences to what memory.c counts, which has the argument's memory
+ * throughout. */
 #include "cost/internal.h"
 
 #include <string.h>
@@ -45,7 +46,8 @@ static uint32_t made_at(const struct price_scratch *scratch, const struct spmd_l
     return scratch->at[kind == SPMD_LOOP_END || kind == SPMD_BRANCH_END ? scratch->loop_end[step] : step];
 }
 
-/* from when on nothing reads the argument itself; its copy is made before the kernel at whose time it begins */
+/* from when on nothing reads the argument itself; its copy is made before the kernel at whose time it
+ * begins */
 static uint32_t read_until(const struct price_scratch *scratch, uint32_t argument)
 {
     const struct value_work *work = &scratch->values[argument];

@@ -1,13 +1,13 @@
 /* Products that a compiler never stores: what is computed from their results is written instead.
  *
- *     dh = dy . W          dgate, dup are as large as dh, and what else they are computed from is there before:
+ *     dh = dy . W          dgate, dup are as large as dh, what else they read is there before:
  *     dgate = dh * f(gate)     one kernel writes dgate and dup; dh lies nowhere, and what only they read
  *     dup = dh * g(gate)       (gate) can go when it has run
  *
- * The *cone* of a product are the elementwise ops that its result reaches through such ops alone. It is closed
- * when every other operand in it can be there before the product runs, so that nothing in it waits for
- * something later (a forward activation is also read in the backward pass: not closed). The cone's values that
- * something else reads are its *ends*: those are stored.
+ * The *cone* of a product are the elementwise ops that its result reaches through such ops alone. It is
+ * closed when every other operand in it can be there before the product runs, so that nothing in it waits
+ * for something later (a forward activation is also read in the backward pass: not closed). The cone's
+ * values that something else reads are its *ends*: those are stored.
  *
  * Facts of the program, found once: per op, the product of whose cone it is an end. Source: libtpu 0.0.51,
  * fusions with a product inside and one or two results; XLA's output fusion. */

@@ -207,8 +207,8 @@ static int64_t group_size(const struct spmd_local *local, const struct spmd_step
     return size;
 }
 
-/* What is read as it is and transposed, too, is computed and stored in both shapes (a mixer's residual stream):
- * the fusion that makes one of them is not that which makes the other. */
+/* What is read as it is and transposed, too, is computed and stored in both shapes (a mixer's residual
+ * stream): the fusion that makes one of them is not that which makes the other. */
 static bool stored_twice(const struct price_scratch *scratch, const struct spmd_local *local,
                          const struct spmd_step *entry)
 {

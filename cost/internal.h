@@ -11,12 +11,14 @@
  *   recompute.c  of a value that several kernels use: stored, or computed in each of them
  *   roofline.c   facts of ops, once a program; the time of each kernel from the bytes and FLOPs that remain
  *   order.c      facts of dots: what is turned in memory so that its elements lie far apart when read
- *   siblings.c   kernels that read the same arrays and run as one
+ *   epilogue.c   facts of products: what is stored instead of their results
+ *   siblings.c   kernels that read the same arrays, or that compute from a product's result, and run as one
  *   late.c       what runs behind the rest, in lists by what it waits for
  *   prefetch.c   before which kernels gathers of weights are issued
  *   combine.c    reduce_scatters that the compiler makes one op of
  *   schedule.c   another order of the kernels: depth first, or by memory
  *   memory.c     live ranges of the buffers in one order; where loop carries and donated arguments share one
+ *   counted.c    what a scheduler counts when it compares orders
  *   lend.c       temporaries in the memory of results that are not written yet
  *   heap.c       places of the temporaries, and what lies idle between them
  *   blocks.c     copies that put gathered blocks in order
@@ -262,8 +264,8 @@ struct price_scratch {
     const struct kernel *line; /* the kernels in the order whose memory is priced; borrowed */
     int64_t counted_peak;      /* in that order, by least_order: what its compiler compares orders by */
     bool by_memory;            /* that is the order of what frees most */
-    /* per time + 2, by least_order: deltas of what is counted beyond what is there (counted.c); of a fold, too,
-     * those of its parts 1 and 2 */
+    /* per time + 2, by least_order: deltas of what is counted beyond what is there (counted.c); of a fold,
+     * too, those of its parts 1 and 2 */
     int64_t *counted[COUNTED_PARTS];
     size_t counted_room[COUNTED_PARTS];
     int64_t *copied_bytes; /* per argument that has a range: of its copy */
@@ -369,8 +371,8 @@ void price_add_work(struct price_scratch *scratch, const struct spmd_local *loca
 /* computed from two arrays as large as it and from something smaller: a softmax' gradient, of scores, of what
  * comes from behind and of statistics of the rows; by COST_FUSE_PRODUCTS */
 bool price_is_of_rows(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t value);
-/* by COST_FUSE_EPILOGUE: the result of the product that the step's result is stored instead of, where it is as
- * large; NDA_NONE: of none */
+/* by COST_FUSE_EPILOGUE: the result of the product that the step's result is stored instead of, where it is
+ * as large; NDA_NONE: of none */
 uint32_t price_epilogue_of(const struct price_scratch *scratch, const struct spmd_local *local,
                            const struct spmd_step *step);
 bool price_rather_fused(const struct price_scratch *scratch, const struct spmd_local *local,

@@ -586,8 +586,8 @@ static int64_t innermost_size(const struct spmd_local *local, uint32_t value)
     return dims[rank - 1];
 }
 
-/* Can libtpu gather the value's blocks into an argument's order? Along the innermost dimension only where they
- * are whole tiles of lanes. */
+/* Can libtpu gather the value's blocks into an argument's order? Along the innermost dimension only where
+ * they are whole tiles of lanes. */
 static bool gathers_tiles(const struct spmd_local *local, const struct spmd_step *gather)
 {
     int64_t block = innermost_size(local, local->operands[gather->operands]);

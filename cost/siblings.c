@@ -1,4 +1,4 @@
-/* Kernels with several results: what reads the same arrays runs as one.
+/* Kernels with several results: what reads the same arrays, or a product's result alone, runs as one.
  *
  *     a, b --> kernel 3: x = a * b        one kernel with results x and r: reads a, b once,
  *     a, x --> kernel 5: r = sum(a + x)   is launched once, and x need not be read back
