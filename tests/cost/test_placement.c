@@ -116,8 +116,8 @@ static void turned_toy(struct toy *toy, bool product, bool together)
 
 /* For libtpu a product's gradient that is reduced in one array with others comes turned, and moment and the
  * slice of the parameter are copied into its order: by memory before the first kernel that takes more than
- * the copy, in other orders for the update. Of orders that count as much the one without copies is taken. What
- * is reduced alone, or is no product, is not turned. */
+ * the copy, in other orders for the update. Of orders that count as much the one without copies is taken.
+ * What is reduced alone, or is no product, is not turned. */
 static void turned_arguments_are_copied(void **state)
 {
     for (int i = 0; i < 4; i++) {
