@@ -10,11 +10,12 @@ enum {
     LEFT = 64, /* of a plot: room for a label of the y axis such as "36.4 GB" */
     RIGHT = 12,
     TOP = 10,
-    BOTTOM = 40,  /* room for labels and name of the x axis */
-    HEIGHT = 260, /* of a plot */
-    ROW = 36,     /* of a bar: its line of text and the bar */
-    KEY = 20,     /* of a line of the legend */
-    LETTERS = 14  /* between two lines of labels */
+    BOTTOM = 40,    /* room for labels and name of the x axis */
+    HEIGHT = 260,   /* of a plot */
+    ROW = 36,       /* of a bar: its line of text and the bar */
+    KEY = 20,       /* of a line of the legend */
+    LETTERS = 14,   /* between two lines of labels */
+    RULE_NAMES = 18 /* and of names of levels, which narrow screens write larger */
 };
 
 static void begin(struct text *text, const char *title, int height)
@@ -187,8 +188,8 @@ static void draw_rules(struct text *text, const struct frame *frame)
                  place_y(frame, plot->rules[i].y), place_y(frame, plot->rules[i].y));
     for (uint32_t i = 0; i < plot->rule_count; i++) {
         double y = place_y(frame, plot->rules[i].y), name = y - 4 < TOP + 8 ? y + 13 : y - 4;
-        if (name < above + 15)
-            name = above + 15;
+        if (name < above + RULE_NAMES)
+            name = above + RULE_NAMES;
         above = name;
         html_add(text, "<text class=\"halo\" x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>",
                  HTML_WIDTH - RIGHT - 4, name, plot->rules[i].name);
