@@ -90,8 +90,11 @@ static bool same_elements(const struct ir_program *program, uint32_t a, uint32_t
 static bool add_end(struct cone *cone, uint32_t op)
 {
     const struct ir_program *program = cone->out->nda->program;
-    while (cone->out->ops[op].class == OP_ALIAS || cone->out->ops[op].class == OP_TRANSPOSE)
+    while (cone->out->ops[op].class == OP_ALIAS || cone->out->ops[op].class == OP_TRANSPOSE) {
         op = program->values[ir_operand(program, op, 0)].op;
+        if (!in_cone(cone, op))
+            return false;
+    }
     for (uint32_t i = 0; i < cone->end_count; i++)
         if (cone->ends[i] == op)
             return true;

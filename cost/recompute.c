@@ -204,10 +204,11 @@ enum { MANY_ROWS = 16 }; /* .. of so many of the result, or more */
 static bool makes_zeros(const struct price_scratch *scratch, const struct spmd_local *local,
                         const struct spmd_step *scatter, const struct op_info *info)
 {
+    if (!(scratch->rules & COST_FUSE_ZEROS) || info->class != OP_UPDATE || info->update != 2)
+        return false;
     const uint32_t *operands = local->operands + scatter->operands;
     uint32_t into = local->values[operands[0]].step;
-    if (!(scratch->rules & COST_FUSE_ZEROS) || info->class != OP_UPDATE || info->update != 2 ||
-        into == SPMD_NONE || local->steps[into].kind != SPMD_OP ||
+    if (into == SPMD_NONE || local->steps[into].kind != SPMD_OP ||
         ir_opcode_family((enum ir_opcode)local->nda->program->ops[local->steps[into].op].code) !=
             IR_FAMILY_BROADCAST)
         return false;
