@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # label: unit
 # timeout: 120
-"""The best named expert is never behind a list of decisions of one family by more than 2 %: small models, three meshes, with a memory limit
+"""The best named expert is never behind a list of decisions of one family by more than 2.5 %: small models, three meshes, with a memory limit
 that binds and without; `bench_families` draws the lists. Its status says when one is behind: of experts without those of two strategies on
 an axis some were (docs/search.md)."""
 import os
@@ -23,7 +23,7 @@ def drawn(*options):
 
 
 failures = [options for options in (("--lists", "60", "--seed", "11"), ("--lists", "60", "--seed", "12", "--share", "0"))
-            if drawn(*options, "--most", "1.02") != (0, 3 * len(MODELS))]
+            if drawn(*options, "--most", "1.025") != (0, 3 * len(MODELS))]
 if drawn("--lists", "5", "--most", "0.01")[0] != 1:      # a ratio that nothing meets is said
     failures.append("--most")
 sys.exit(f"experts are behind: {failures}" if failures else 0)
