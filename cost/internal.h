@@ -192,6 +192,7 @@ struct sibling_group {
     uint32_t region;           /* of the program between two marks; 0: outside all loops and branches */
     int64_t elements, reduced; /* of the leader: what it goes over; bytes of its reductions' results */
     bool free;                 /* of the leader: it may run before all other kernels */
+    uint32_t product;          /* that the kernel's result is stored instead of; NDA_NONE: of none */
 };
 
 /* A step that does something, or that marks a region or the end: all but what is fused, free or an alias. */
@@ -545,6 +546,14 @@ static inline int64_t value_elements(const struct spmd_local *local, uint32_t va
 static inline bool step_is_local(uint8_t kind)
 {
     return kind == SPMD_OP || kind == SPMD_SLICE || kind == SPMD_MASK;
+}
+
+/* of all trips of a loop */
+static inline int64_t times_trips(int64_t ps, int64_t trips)
+{
+    int64_t product;
+    return __builtin_mul_overflow(ps, trips, &product) || product > COST_LONGEST_PS ? COST_LONGEST_PS
+                                                                                    : product;
 }
 
 /* ---- what memory.c and lend.c both look at ---- */

@@ -47,13 +47,6 @@ struct branch {
     struct clock before, slowest;
 };
 
-static int64_t times_trips(int64_t ps, int64_t trips)
-{
-    int64_t product;
-    return __builtin_mul_overflow(ps, trips, &product) || product > COST_LONGEST_PS ? COST_LONGEST_PS
-                                                                                    : product;
-}
-
 static inline int64_t later(int64_t a, int64_t b)
 {
     return a > b ? a : b;

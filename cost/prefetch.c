@@ -30,11 +30,7 @@ struct sweep {
 static int64_t kernel_ps(const struct sweep *sweep, uint32_t kernel)
 {
     const struct kernel *k = &sweep->scratch->kernels[kernel];
-    int64_t ps;
-    return __builtin_mul_overflow(k->ps - k->apart_ps, sweep->local->steps[k->step].trips, &ps) ||
-                   ps > COST_LONGEST_PS
-               ? COST_LONGEST_PS
-               : ps;
+    return times_trips(k->ps - k->apart_ps, sweep->local->steps[k->step].trips);
 }
 
 /* does gather a go before gather b? Of equals the later one of the program. */

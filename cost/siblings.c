@@ -152,22 +152,24 @@ static void join_product(struct price_scratch *scratch, const struct spmd_local 
 static void join_products(struct price_scratch *scratch, const struct spmd_local *local)
 {
     memset(scratch->readers, 0, (size_t)local->value_count * sizeof *scratch->readers);
-    for (uint32_t kernel = 0; kernel < scratch->kernel_count; kernel++)
+    for (uint32_t kernel = 0; kernel < scratch->kernel_count; kernel++) {
+        scratch->groups[kernel].product = product_of(scratch, local, kernel);
         for (uint32_t i = 0; i < scratch->kernels[kernel].root_count; i++)
             scratch->readers[scratch->pool[scratch->kernels[kernel].roots + i].value]++;
+    }
     for (uint32_t kernel = 0; kernel < scratch->kernel_count; kernel++) {
-        uint32_t product = product_of(scratch, local, kernel);
+        uint32_t product = scratch->groups[kernel].product;
         if (product == NDA_NONE)
             continue;
         const struct kernel *k = &scratch->kernels[kernel],
                             *made = &scratch->kernels[scratch->at[local->values[product].step]];
         uint32_t leader = k->follows ? scratch->groups[kernel].leader : kernel;
         bool apart = made->next || made->follows || scratch->values[product].scattered ||
-                     product_of(scratch, local, leader) != product;
+                     scratch->groups[leader].product != product;
         scratch->readers[product] -= !apart;
     }
     for (uint32_t kernel = 0; kernel < scratch->kernel_count; kernel++) {
-        uint32_t product = scratch->kernels[kernel].follows ? NDA_NONE : product_of(scratch, local, kernel);
+        uint32_t product = scratch->kernels[kernel].follows ? NDA_NONE : scratch->groups[kernel].product;
         if (product != NDA_NONE && !scratch->readers[product])
             join_product(scratch, local, kernel, product);
     }

@@ -382,6 +382,16 @@ static bool divides_batch(const struct emit *e, const struct lower_op *lower,
     return lower->in_count > 0;
 }
 
+/* x, the value in this shape, as a grouped convolution reads or makes it; most ops have nothing to change */
+static uint32_t regrouped_value(struct emit *e, uint32_t value, const struct regrouped *regrouped, int shape,
+                                uint32_t x)
+{
+    if (!regrouped->whole.count && !regrouped->added.count)
+        return x;
+    struct spmd_form form = regrouped_form(e, value, regrouped);
+    return constrain_to(e, value, &form, shape, x);
+}
+
 static struct regrouped regroup(const struct emit *e, const struct lower_op *lower)
 {
     struct regrouped out = {.whole.count = 0};
@@ -422,10 +432,7 @@ static void read_operands(struct emit *e, struct lower_op *lower, int shape)
         if (slides(e, lower->op))
             constrain_own(e, v);
         lower->in[i] = shaped(e, v, shape, IR_NONE);
-        lower->in[i].value = read_as(e, v, shape);
-        struct spmd_form form = regrouped_form(e, v, &regrouped);
-        if (regrouped.whole.count + regrouped.added.count)
-            lower->in[i].value = constrain_to(e, v, &form, shape, lower->in[i].value);
+        lower->in[i].value = regrouped_value(e, v, &regrouped, shape, read_as(e, v, shape));
     }
 }
 
@@ -438,9 +445,7 @@ static void define(struct emit *e, struct lower_op *lower, uint32_t i, int shape
     uint32_t x = emit_reshape(e, lower->out[i], as.rank, as.dims).value;
     struct regrouped regrouped = regroup(e, lower);
     regrouped.added.count = 0;
-    struct spmd_form form = regrouped_form(e, v, &regrouped);
-    if (regrouped.whole.count)
-        x = constrain_to(e, v, &form, shape, x);
+    x = regrouped_value(e, v, &regrouped, shape, x);
     e->annotate->plain[shape][v] = x;
     if (!constrains_definition(e, lower->step, v) || !lower->out[i].rank)
         return;

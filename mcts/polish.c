@@ -52,6 +52,16 @@ uint32_t core_polish_candidates(const struct search *search, const struct core_p
 /* about 5 % of C (walker_start) */
 enum { PILLAR = 50 * REWARD_DEPTH };
 
+/* Node of a list, priced if nobody has. */
+static enum error_code price_list(struct core_task *task, struct search_list *list, uint32_t *node,
+                                  struct error *e)
+{
+    struct hash128 hash;
+    TRY(core_task_check(task, e));
+    task->search->domain->replay(task->session, list, &hash);
+    return core_task_value(task, list, hash, FOUND_POLISH, node, e);
+}
+
 /* Which decisions of the base are pillars; by number, of the domain's. Deletions are candidates anyway. */
 static enum error_code find_pillars(struct core_task *task, const struct core_plan *base, uint8_t *pillars,
                                     struct error *e)
@@ -60,13 +70,10 @@ static enum error_code find_pillars(struct core_task *task, const struct core_pl
     int32_t reward = core_reward(search, base->cost);
     for (uint32_t i = 0; i < base->list.count && task->evaluations < task->quota; i++) {
         struct search_list list = base->list;
-        struct hash128 hash;
         uint32_t node;
         if (!core_list_delete(&list, i))
             continue;
-        TRY(core_task_check(task, e));
-        search->domain->replay(task->session, &list, &hash);
-        TRY(core_task_value(task, &list, hash, FOUND_POLISH, &node, e));
+        TRY(price_list(task, &list, &node, e));
         pillars[base->list.at[i]] = reward - task->snapshot->tree.nodes.at[node].value > PILLAR;
     }
     return ERROR_OK;
@@ -111,16 +118,11 @@ enum error_code core_polish(struct core_task *task, struct error *e)
     for (uint64_t k = from + task->index; k < end && task->evaluations < task->quota && !code;
          k += task->snapshot->tasks) {
         struct search_list list = base.list;
-        struct hash128 hash;
         uint32_t node;
         task->polish_tried++;
         if (topples(&base.list, k, pillars) || !change(&list, k, ranked, decisions))
             continue;
-        code = core_task_check(task, e);
-        if (code)
-            break;
-        search->domain->replay(task->session, &list, &hash);
-        code = core_task_value(task, &list, hash, FOUND_POLISH, &node, e);
+        code = price_list(task, &list, &node, e);
         if (!code && hash128_compare(task->snapshot->elites.at[0].hash, base.hash) != 0)
             base = task->snapshot->elites.at[0];
     }
