@@ -1,6 +1,6 @@
 /* A report measures, for every dimension left whole, the plan with one more decision (report/whole.h). Where
- * such a plan is better than the one that is reported the answer would not be the best that fits, as far as is
- * known: so it becomes the answer, and is reported in its turn. */
+ * such a plan is better than the one that is reported the answer would not be the best that fits, as far as
+ * is known: so it becomes the answer, and is reported in its turn. */
 #include "planner/parts.h"
 
 #include <stdio.h>
@@ -62,6 +62,16 @@ static bool flatten(const struct planner_job *j, struct search_plan *plan, const
     return same;
 }
 
+/* "cfn" -> "polish of cfn"; of what the search found it is the search's own "polish" */
+static void tell_origin(struct search_plan *plan)
+{
+    struct search_plan before = *plan;
+    if (strcmp(before.found_by, "mcts") == 0)
+        snprintf(plan->found_by, sizeof plan->found_by, "polish");
+    else if (strncmp(before.found_by, "polish", strlen("polish")) != 0)
+        snprintf(plan->found_by, sizeof plan->found_by, "polish of %.140s", before.found_by);
+}
+
 bool planner_job_take_better(const struct planner_job *j, const struct report_whole *better,
                              struct search_plan *plan, struct plan_factors *factors)
 {
@@ -71,6 +81,6 @@ bool planner_job_take_better(const struct planner_job *j, const struct report_wh
     plan->cost = better->cost;
     plan->price.step_ps = better->step_ps; /* the report prices it whole */
     plan->price.peak_bytes = better->peak_bytes;
-    snprintf(plan->found_by, sizeof plan->found_by, "polish");
+    tell_origin(plan);
     return true;
 }
