@@ -216,6 +216,8 @@ struct finishing {
     const struct search_state *state;
     bool whole;
     struct search_plan best;
+    struct plan_factors factors; /* what best.factors may refer to */
+    bool last;                   /* its tries are not looked at */
     struct planner_outcome *out;
     struct spmd_constraints constraints;
     enum error_code codes[2];
@@ -234,9 +236,47 @@ static void finish_part(void *user, uint32_t number)
     }
     *code = make_report(j, finishing->state, finishing->whole, &finishing->best, &finishing->out->report,
                         &finishing->errors[0]);
-    if (!*code)
+    if (!*code && (finishing->last || !planner_better_try(finishing->out->report)))
         *code = make_files(j, finishing->out, &finishing->errors[0]);
     planner_stage(j->request, "constraints"); /* or the rest of their time */
+}
+
+static enum error_code finish_parts(struct finishing *finishing, struct error *e)
+{
+    if (finishing->j->request->threads > 1)
+        threads_run(2, finish_part, finishing);
+    for (uint32_t i = 0; i < 2 && finishing->j->request->threads <= 1; i++)
+        finish_part(finishing, i);
+    for (uint32_t i = 0; i < 2; i++)
+        if (finishing->codes[i]) {
+            *e = finishing->errors[i];
+            return finishing->codes[i];
+        }
+    return ERROR_OK;
+}
+
+/* a search that was cut short has no time for more */
+static bool searches_on(const struct finishing *finishing)
+{
+    enum planner_method method = finishing->j->request->method;
+    return finishing->whole && (method == PLANNER_AUTO || method == PLANNER_MCTS || method == PLANNER_CFN);
+}
+
+enum { BETTER = 8 }; /* times that the answer gives way to a better one that its report came upon */
+
+static enum error_code finish_best(struct finishing *finishing, struct error *e)
+{
+    for (uint32_t round = 0;; round++) {
+        finishing->last |= round == BETTER || !searches_on(finishing);
+        TRY(finish_parts(finishing, e));
+        const struct report_whole *better = planner_better_try(finishing->out->report);
+        if (finishing->last || !better)
+            return ERROR_OK;
+        finishing->last =
+            !planner_job_take_better(finishing->j, better, &finishing->best, &finishing->factors);
+        spmd_constraints_release(&finishing->constraints);
+        planner_outcome_release(finishing->out);
+    }
 }
 
 static enum error_code finish(const struct planner_job *j, const struct search_state *state,
@@ -245,18 +285,13 @@ static enum error_code finish(const struct planner_job *j, const struct search_s
 {
     struct finishing finishing = {.j = j, .state = state, .whole = whole, .out = out};
     planner_job_best(j, state, whole, &finishing.best);
-    if (j->request->threads > 1)
-        threads_run(2, finish_part, &finishing);
-    for (uint32_t i = 0; i < 2 && j->request->threads <= 1; i++)
-        finish_part(&finishing, i);
-    for (uint32_t i = 0; i < 2; i++)
-        if (finishing.codes[i]) {
-            spmd_constraints_release(&finishing.constraints);
-            *e = finishing.errors[i];
-            return finishing.codes[i];
-        }
-    report_add_constraints(out->report, &finishing.constraints);
+    enum error_code code = finish_best(&finishing, e);
+    if (code == ERROR_OK)
+        report_add_constraints(out->report, &finishing.constraints);
     spmd_constraints_release(&finishing.constraints);
+    free(finishing.factors.at);
+    if (code != ERROR_OK)
+        return code;
     out->proved = j->request->proof;
     out->fits = out->report->smallest_budget_bytes == 0;
     if (j->request->alternatives)

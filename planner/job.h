@@ -79,6 +79,8 @@ struct planner_progress {
 };
 void planner_job_progress(const struct planner_job *j, const struct search_state *state, bool whole,
                           struct planner_progress *out);
+/* the best is the plan that was written */
+void planner_progress_end(struct planner_progress *progress, const struct report *report);
 
 /* ---- what a finished search gives (finish.c) ---- */
 

@@ -50,6 +50,12 @@ enum error_code planner_job_alternatives(const struct planner_job *j, const stru
                                          struct error *e) BASE_CHECKED;
 /* given.c: the plan that the constraints come from, on the job's own context (job->given) */
 enum error_code planner_job_make_given(struct planner_job *j, struct error *e) BASE_CHECKED;
+/* better.c: the best of the report's tries that are better than its plan; NULL: none is */
+const struct report_whole *planner_better_try(const struct report *report);
+/* *plan, the report's, becomes that of the try; factors: what plan->factors may refer to then, owned;
+ * false: it cannot be written as a list */
+bool planner_job_take_better(const struct planner_job *j, const struct report_whole *better,
+                             struct search_plan *plan, struct plan_factors *factors);
 /* yours.c: the module's own shardings as an expert's plan (job->yours), or why that cannot be */
 enum error_code planner_job_make_yours(struct planner_job *j, struct error *e) BASE_CHECKED;
 /* yours.c: the row of the table, and a warning for everything that is dropped */

@@ -309,3 +309,10 @@ void planner_job_progress(const struct planner_job *j, const struct search_state
                                      .best_baseline_ps = best_baseline(j->search)};
     snprintf(out->found_by, sizeof out->found_by, "%s", best.found_by);
 }
+
+void planner_progress_end(struct planner_progress *progress, const struct report *report)
+{
+    progress->best = report->price;
+    progress->fits = report->smallest_budget_bytes == 0;
+    snprintf(progress->found_by, sizeof progress->found_by, "%s", report->plan.found_by);
+}

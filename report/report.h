@@ -109,6 +109,7 @@ struct report_whole { /* dimensions that look alike are one (a group) */
     char sizes[300];               /* DOES_NOT_DIVIDE: by what, and the nearest sizes that do */
     char op[64], location[160];    /* NO_RULE: the op in the way; "" */
     bool tried, first, takes_turn; /* the best try: before the plan's decisions, else behind them */
+    struct plan_decision decision; /* of the best try */
     char best[160];                /* "vocab@model" */
     struct cost cost;
     struct hash128 hash;

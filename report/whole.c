@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HUNDREDTH = 100 }; /* from which share on a dimension has to be explained */
-enum { PRICED = 24 };     /* dimensions whose best try is priced: those with most memory or time */
+enum { HUNDREDTH = 100 };        /* from which share on a dimension has to be explained */
+static const double SAME = 1e-6; /* costs that a reader cannot tell apart (six digits) are the same */
+enum { PRICED = 24 };            /* dimensions whose best try is priced: those with most memory or time */
 
 struct finder {
     const struct plan_context *context;
@@ -219,6 +220,7 @@ static enum error_code try_decision(struct finder *finder, struct plan_decision 
     if (!whole->tried || cost_compare(cost, finder->trial.hash, whole->cost, whole->hash) < 0) {
         whole->tried = true;
         whole->first = first;
+        whole->decision = decision;
         whole->cost = cost;
         whole->hash = finder->trial.hash;
         whole->step_ps = price.step_ps;
@@ -250,7 +252,7 @@ static enum error_code try_group(struct finder *finder, struct report_whole *who
         whole->reason = whole->takes_turn ? REPORT_NO_GAIN : REPORT_CONFLICT_LOST;
     if (whole->tried &&
         cost_compare(whole->cost, whole->hash, finder->report->cost, finder->plan->hash) < 0 &&
-        whole->cost.c < finder->report->cost.c)
+        (double)whole->cost.c < (1 - SAME) * (double)finder->report->cost.c)
         whole->reason = REPORT_MISSED;
     return ERROR_OK;
 }

@@ -188,11 +188,14 @@ static enum error_code run_read(struct context *context, const struct tasks_task
     return ERROR_OK;
 }
 
+/* report: of the plan that was written; NULL: none is yet */
 static char *progress(const struct context *context, const char *stage, const struct search_state *state,
-                      bool whole)
+                      bool whole, const struct report *report)
 {
     struct planner_progress progress;
     planner_job_progress(context->job, state, whole, &progress);
+    if (report)
+        planner_progress_end(&progress, report);
     return api_progress_json(&progress, stage);
 }
 
@@ -240,7 +243,7 @@ static enum error_code follow(struct context *context, const struct tasks_task *
     out->join = "merge";
     out->wrap = "emit";
     out->state = done && !network ? "finalizing" : "running";
-    out->progress = progress(context, network ? "network" : stage, state, false);
+    out->progress = progress(context, network ? "network" : stage, state, false, NULL);
     out->rollouts = state->rollouts;
     out->dropped = state->dropped;
     tasks_output_add(out, "snapshot", "", (char *)snapshot->bytes, snapshot->size, false);
@@ -358,10 +361,14 @@ static enum error_code run_emit(struct context *context, const struct tasks_task
         snprintf(outcome.report->proof_status, sizeof outcome.report->proof_status, "not_run");
         snprintf(outcome.report->proof_reason, sizeof outcome.report->proof_reason, "deadline");
     }
+    bool judge =
+        context->request->planning.referee[0] && !again && (stop[0] == 0 || strcmp(stop, "seconds") == 0);
     if (code == ERROR_OK) {
         code = add_referee(context, task, outcome.report, e);
-        if (code == ERROR_OK)
+        if (code == ERROR_OK) {
             api_artifacts_create(context->request, &outcome, &artifacts);
+            out->progress = progress(context, judge ? "referee" : "done", state, whole, outcome.report);
+        }
         planner_outcome_release(&outcome);
     }
     if (code == ERROR_OK) {
@@ -371,10 +378,7 @@ static enum error_code run_emit(struct context *context, const struct tasks_task
                              true);
             artifact->bytes = NULL;
         }
-        bool judge =
-            context->request->planning.referee[0] && !again && (stop[0] == 0 || strcmp(stop, "seconds") == 0);
         out->finished = true;
-        out->progress = progress(context, judge ? "referee" : "done", state, whole);
         if (judge)
             ask_referee(out);
         out->rollouts = state->rollouts;
@@ -406,7 +410,7 @@ static enum error_code run_network(struct context *context, const struct tasks_t
     if (code == ERROR_OK)
         code = planner_job_take_network(context->job, answer.bytes, answer.size, e);
     if (code == ERROR_OK)
-        out->progress = progress(context, "emit", state, false);
+        out->progress = progress(context, "emit", state, false, NULL);
     free(state);
     if (code != ERROR_OK) {
         free(answer.bytes);

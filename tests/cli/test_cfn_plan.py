@@ -37,7 +37,7 @@ with tempfile.TemporaryDirectory() as scratch:
         check(one == two, f'{name} has the same bytes with 1 and 2 threads')
     plan = json.loads(pathlib.Path(f'{scratch}/t1/plan.json').read_text())
     report = json.loads(pathlib.Path(f'{scratch}/t1/report.json').read_text())
-    check(plan['found_by'] == 'cfn', f'a search of 20 rollouts without experts loses to the network: {plan["found_by"]}')
+    check(plan['found_by'] in ('cfn', 'polish of cfn'), f'a search of 20 rollouts without experts loses to the network: {plan["found_by"]}')
     check(len(plan['factors']) > 10 and not plan['decisions'], 'the plan is a list of factors')
     check(report['proof']['status'] == 'equal', f'proof: {report["proof"]}')
     check('cfn' in [b['name'] for b in report['baselines']], 'the network\'s plan is in the table of plans')
