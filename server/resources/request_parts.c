@@ -25,7 +25,7 @@ static enum error_code sort_parts(const struct part *list, size_t count, bool wi
         if (k == known)
             return error_set(e, ERROR_INVALID_REQUEST, "the parts are module and request; there is another");
         if (by_name[k])
-            return error_set(e, ERROR_INVALID_REQUEST, "a part is there twice");
+            return error_set(e, ERROR_INVALID_REQUEST, "the part %s is there twice", names[k]);
         by_name[k] = &list[i];
     }
     return ERROR_OK;
