@@ -250,7 +250,7 @@ static enum error_code try_group(struct finder *finder, struct report_whole *who
         whole->reason = whole->takes_turn ? REPORT_NO_GAIN : REPORT_CONFLICT_LOST;
     if (whole->tried &&
         cost_compare(whole->cost, whole->hash, finder->report->cost, finder->plan->hash) < 0 &&
-        whole->cost.c < finder->report->cost.c)
+        whole->cost.c < finder->report->cost.c && !report_costs_the_same(finder->report->cost, whole->cost))
         whole->reason = REPORT_MISSED;
     return ERROR_OK;
 }
