@@ -38,7 +38,7 @@ os.environ["JAX_PLATFORMS"] = "cpu"
 # memory it goes depth first from the results, whatever the order in the module (GPUs: the best of three orders). It also
 # combines all_reduces that the module keeps apart: what the walk combined is combined already. And it hands dots with what
 # follows them to a matrix library of its own, which wants what is added to a product (a mask) in full and in memory.
-os.environ["XLA_FLAGS"] = ("--xla_force_host_platform_device_count=8 "
+os.environ["XLA_FLAGS"] = (f"{os.environ.get('XLA_FLAGS', '')} "
                            "--xla_cpu_enable_concurrency_optimized_scheduler=false "
                            "--xla_disable_hlo_passes=cpu-all-reduce-combiner" +
                            ("" if a.library else " --xla_cpu_experimental_ynn_fusion_type="))

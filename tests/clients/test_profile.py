@@ -13,7 +13,6 @@ import tempfile
 
 import support
 
-os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true")   # compiles sooner
 support.enter("truth")
 
 sys.path.insert(0, os.path.join(support.SOURCE, "tests", "support"))

@@ -16,7 +16,7 @@ support.enter("torch")
 DUMP = tempfile.mkdtemp(prefix="toast-torch-")
 atexit.register(shutil.rmtree, DUMP, ignore_errors=True)
 os.environ.update(PJRT_DEVICE="CPU", CPU_NUM_DEVICES="8",
-                  XLA_FLAGS=f"--xla_dump_to={DUMP} --xla_dump_hlo_as_text")
+                  XLA_FLAGS=f"{os.environ.get('XLA_FLAGS', '')} --xla_dump_to={DUMP} --xla_dump_hlo_as_text")
 
 import hlo  # noqa: E402
 import torch  # noqa: E402

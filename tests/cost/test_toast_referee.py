@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT / "tests/truth"))
 import venv  # noqa: E402
 
 venv.enter()
-ENVIRONMENT = dict(os.environ, JAX_PLATFORMS="cpu", XLA_FLAGS="--xla_force_host_platform_device_count=8",
+ENVIRONMENT = dict(os.environ, JAX_PLATFORMS="cpu", XLA_FLAGS=f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=8",
                    PYTHONPATH=str(ROOT / "clients/python/src"))
 
 
