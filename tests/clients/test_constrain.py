@@ -109,7 +109,7 @@ def test_remat_and_functions():
         inner = jax.checkpoint(lambda x, w: jnp.tanh(jax.nn.relu(x @ w)))
         return jax.grad(lambda w: inner(x, w).sum())(w)
 
-    args, here = (jnp.ones((8, 16)), jnp.ones((16, 16))), f"test_constrain.py:{test_remat_and_functions.__code__.co_firstlineno + 3}"
+    args, here = (jnp.full((8, 16), 0.1), jnp.ones((16, 16))), f"test_constrain.py:{test_remat_and_functions.__code__.co_firstlineno + 3}"
     spec, none = jax.sharding.PartitionSpec("data"), ((), ())
     dot = ("stablehlo.dot_general", here, "a/dot_general")
     for each in (constraining.Constraint("stablehlo.optimization_barrier", "checkpoint", "a/checkpoint", 0, 2, "f32[8,16]", spec, (), (dot,)),
