@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HUNDREDTH = 100 };        /* from which share on a dimension has to be explained */
-enum { PRICED = 24 };            /* dimensions whose best try is priced: those with most memory or time */
+enum { HUNDREDTH = 100 }; /* from which share on a dimension has to be explained */
+enum { PRICED = 24 };     /* dimensions whose best try is priced: those with most memory or time */
 
 struct finder {
     const struct plan_context *context;

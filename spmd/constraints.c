@@ -169,8 +169,9 @@ static bool is_in_loop(const struct ir_program *program, uint32_t value)
     return op != IR_NONE && program->ops[op].code == IR_WHILE;
 }
 
-/* A row that a loop stacks: [x] made [1, x] for a dynamic_update_slice alone. A framework makes it when it lowers
- * (jax.lax.scan), and its user has no name for it; x, which is a candidate too, has the same blocks. */
+/* A row that a loop stacks: [x] made [1, x] for a dynamic_update_slice alone. A framework makes it when it
+ * lowers (jax.lax.scan), and its user has no name for it; x, which is a candidate, too, has the same
+ * blocks. */
 static bool is_stacked_row(const struct finder *finder, uint32_t value)
 {
     const struct ir_program *program = finder->n->program;
