@@ -138,7 +138,7 @@ struct value_work {
     uint32_t mark, slot;   /* last union it was put into, and its place there */
     uint32_t last;         /* last time something needs the buffer */
     uint32_t before;       /* .. and the one before that */
-    uint32_t behind;       /* number (1 ..) of the last barrier that it is read or computed through; 0: none */
+    uint32_t behind;       /* number of the last barrier it is read through; 0: none */
     uint32_t home_free;    /* homed: first time nothing needs what the place held before */
     uint8_t root_count;    /* at most ROOTS_MAX */
     uint8_t state;         /* enum value_state */
@@ -543,13 +543,25 @@ static inline int64_t price_held_bytes(const struct price_scratch *scratch, cons
 {
     return local->values[value].bytes + (scratch->tiled ? scratch->padding[value] : 0);
 }
+/* the value whose elements stand in its buffer */
+static inline uint32_t price_stands_for(const struct price_scratch *scratch, const struct spmd_local *local,
+                                        uint32_t value)
+{
+    return scratch->values[value].whole ? local->operands[local->steps[local->values[value].step].operands]
+                                        : value;
+}
 /* bytes of its buffer */
 static inline int64_t stored_bytes(const struct price_scratch *scratch, const struct spmd_local *local,
                                    uint32_t value)
 {
-    if (scratch->values[value].whole)
-        value = local->operands[local->steps[local->values[value].step].operands];
-    return price_held_bytes(scratch, local, value)
+    return price_held_bytes(scratch, local, price_stands_for(scratch, local, value))
+           << (scratch->values[value].wide + scratch->values[value].twice);
+}
+/* .. and of the elements in it */
+static inline int64_t price_unpadded_bytes(const struct price_scratch *scratch,
+                                           const struct spmd_local *local, uint32_t value)
+{
+    return local->values[price_stands_for(scratch, local, value)].bytes
            << (scratch->values[value].wide + scratch->values[value].twice);
 }
 /* does operand o of a kernel have to be in memory? */
