@@ -520,8 +520,8 @@ static inline const struct op_info *step_info(const struct price_scratch *scratc
         return &price_idle_info;
     return info->picks && scratch->rules & COST_FUSE_PICKS ? &price_pick_info : info;
 }
-/* a barrier that the compiler orders the program with: what reads its results runs behind all of its operands,
- * which are in memory */
+/* a barrier that the compiler orders the program with: what reads its results runs behind all of its
+ * operands, which are in memory */
 static inline bool price_is_barrier(const struct price_scratch *scratch, const struct spmd_step *step)
 {
     return scratch->least_order && step->kind == SPMD_OP && !step->depth && step_info(scratch, step)->barrier;

@@ -1,4 +1,4 @@
-/* The order in which libtpu's list schedule runs a program, worked out by hand, and what barriers do to it. */
+/* The order in which libtpu's list schedule runs a program, by hand, and what barriers do to it. */
 #include "toy.h"
 
 enum { K = 1024 }; /* floats */
