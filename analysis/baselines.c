@@ -12,25 +12,12 @@
  * dims, storage, update, sequence, regather: order is priority, and experts write it so. Only of two
  * strategies on one axis that are named the other way round (sequence, then batch where the sequence is not)
  * the first comes before all. */
-#include "analysis/context.h"
+#include "analysis/experts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum strategy {
-    REPLICATED,
-    BATCH,
-    FSDP,
-    FSDP_LARGE,
-    ZERO1,
-    ZERO2,
-    MEGATRON,
-    SEQUENCE,
-    EDGE,
-    EXPERT,
-    STRATEGIES
-};
 enum {
     MOST_BASELINES = 176, /* different plans; each is priced once, about 2 ms for t2b */
     MOST_LAID_OUT = 160,  /* of them of the layouts that race in all combinations */
@@ -38,7 +25,6 @@ enum {
     MOST_TRIES = 4096,    /* combinations built, most of which give a plan that is there already */
     MOST_DECISIONS = PLAN_BASELINE_LIST, /* of one plan */
     MOST_RUNS = 3,                       /* layouts of one plan over more than two axes */
-    MOST_GROUPS = 6,                     /* of the model's that are laid out alone */
     MOST_WIDTHS = 2,                     /* groups besides them, */
     LARGE_GROUP = 8,                     /* with more than this part of the parameters' bytes */
     PERSISTENT = 64 /* fsdp-large: what is in all less than this part of its role's bytes stays whole */
@@ -49,55 +35,37 @@ enum { MODEL_ROLES = NDA_COLOR_MODEL | NDA_COLOR_VOCABULARY };
 static const char *const strategy_names[] = {"replicated", "batch",    "fsdp",     "fsdp-large", "zero1",
                                              "zero2",      "megatron", "sequence", "edge",       "expert"};
 
-/* what one axis does: a strategy, or two */
-struct layout {
-    uint8_t first, second; /* enum strategy; REPLICATED: nothing */
-    bool other;            /* the other side of all conflicts of a sequence */
-};
 /* the first of these race in all combinations, the others where the cheapest of those are climbed from */
-static const struct layout layouts[] = {{REPLICATED, 0, 0},
-                                        {BATCH, 0, 0},
-                                        {FSDP, 0, 0},
-                                        {ZERO2, 0, 0},
-                                        {MEGATRON, 0, 0},
-                                        {SEQUENCE, 0, 0},
-                                        {SEQUENCE, 0, 1},
-                                        {MEGATRON, SEQUENCE, 0},
-                                        {MEGATRON, SEQUENCE, 1},
-                                        {EDGE, 0, 0},
-                                        {EXPERT, 0, 0},
-                                        {FSDP_LARGE, 0, 0},
-                                        {BATCH, MEGATRON, 0},
-                                        {BATCH, SEQUENCE, 0},
-                                        {BATCH, EDGE, 0},
-                                        {BATCH, EXPERT, 0},
-                                        {FSDP, SEQUENCE, 0},
-                                        {FSDP_LARGE, SEQUENCE, 0},
-                                        {EDGE, BATCH, 0},
-                                        {EDGE, FSDP, 0},
-                                        {EDGE, FSDP_LARGE, 0},
-                                        {EXPERT, BATCH, 0},
-                                        {EXPERT, FSDP, 0},
-                                        {MEGATRON, BATCH, 0},
-                                        {SEQUENCE, BATCH, 0},
-                                        {SEQUENCE, FSDP, 0},
-                                        {SEQUENCE, FSDP_LARGE, 0},
-                                        {SEQUENCE, MEGATRON, 0},
-                                        {ZERO1, 0, 0}};
-enum { RACED = 11, LAYOUTS = sizeof layouts / sizeof *layouts, ZERO1_LAYOUT = LAYOUTS - 1 };
-
-struct builder {
-    const struct plan_context *context;
-    struct plan plan;
-    struct plan_baseline *out;
-    bool works[STRATEGIES + MOST_GROUPS]; /* the module has what the strategy needs */
-    uint32_t groups[MOST_GROUPS];         /* strategy STRATEGIES + i: this group of MODEL_ROLES alone */
-    uint32_t group_count;
-    struct layout layouts[MESH_MAX_AXES]; /* of each axis */
-    uint32_t side_bits;                   /* classes of conflicts of the sequence group that has most */
-    uint32_t sides[MESH_MAX_AXES];
-    bool regather[MESH_MAX_AXES];
-};
+const struct layout expert_layouts[EXPERT_LAYOUTS] = {{REPLICATED, 0, 0},
+                                                      {BATCH, 0, 0},
+                                                      {FSDP, 0, 0},
+                                                      {ZERO2, 0, 0},
+                                                      {MEGATRON, 0, 0},
+                                                      {SEQUENCE, 0, 0},
+                                                      {SEQUENCE, 0, 1},
+                                                      {MEGATRON, SEQUENCE, 0},
+                                                      {MEGATRON, SEQUENCE, 1},
+                                                      {EDGE, 0, 0},
+                                                      {EXPERT, 0, 0},
+                                                      {FSDP_LARGE, 0, 0},
+                                                      {BATCH, MEGATRON, 0},
+                                                      {BATCH, SEQUENCE, 0},
+                                                      {BATCH, EDGE, 0},
+                                                      {BATCH, EXPERT, 0},
+                                                      {FSDP, SEQUENCE, 0},
+                                                      {FSDP_LARGE, SEQUENCE, 0},
+                                                      {EDGE, BATCH, 0},
+                                                      {EDGE, FSDP, 0},
+                                                      {EDGE, FSDP_LARGE, 0},
+                                                      {EXPERT, BATCH, 0},
+                                                      {EXPERT, FSDP, 0},
+                                                      {MEGATRON, BATCH, 0},
+                                                      {SEQUENCE, BATCH, 0},
+                                                      {SEQUENCE, FSDP, 0},
+                                                      {SEQUENCE, FSDP_LARGE, 0},
+                                                      {SEQUENCE, MEGATRON, 0},
+                                                      {ZERO1, 0, 0}};
+enum { RACED = 11, ZERO1_LAYOUT = EXPERT_LAYOUTS - 1 };
 
 /* appends a decision when it changes something */
 static uint32_t decide_side(struct builder *builder, uint32_t group, uint32_t bits, uint32_t axis,
@@ -303,7 +271,7 @@ static void decide_storage(struct builder *builder)
     }
 }
 
-static void build(struct builder *builder)
+void expert_build(struct builder *builder)
 {
     uint32_t axes = builder->context->mesh.axis_count;
     struct text name = {0};
@@ -372,7 +340,7 @@ static void list_groups(struct builder *builder)
         builder->works[STRATEGIES + i] = true;
 }
 
-static void builder_init(struct builder *builder, const struct plan_context *context)
+void expert_init(struct builder *builder, const struct plan_context *context)
 {
     const struct nda *n = context->n;
     uint32_t roles = 0;
@@ -400,14 +368,14 @@ static void builder_init(struct builder *builder, const struct plan_context *con
     list_groups(builder);
 }
 
-static bool works(const struct builder *builder, uint32_t layout)
+bool expert_works(const struct builder *builder, uint32_t layout)
 {
-    return builder->works[layouts[layout].first] && builder->works[layouts[layout].second] &&
-           (!layouts[layout].other || builder->side_bits);
+    return builder->works[expert_layouts[layout].first] && builder->works[expert_layouts[layout].second] &&
+           (!expert_layouts[layout].other || builder->side_bits);
 }
 
 /* both sides of all conflicts at once, then of each class alone */
-static uint32_t side_of(uint32_t bits, uint32_t i)
+uint32_t expert_side(uint32_t bits, uint32_t i)
 {
     return i == 0 ? 0 : i == 1 ? (bits >= 32 ? UINT32_MAX : (1u << bits) - 1) : 1u << (i - 2);
 }
@@ -437,11 +405,11 @@ static void enter(struct race *race)
     race->tries++;
     race->builder.out = &race->list[race->count];
     for (uint32_t k = 0; k < race->axis_count; k++) {
-        race->builder.layouts[race->axes[k]] = layouts[race->of_axis[k]];
+        race->builder.layouts[race->axes[k]] = expert_layouts[race->of_axis[k]];
         race->builder.sides[race->axes[k]] =
-            side_of(race->builder.side_bits, layouts[race->of_axis[k]].other);
+            expert_side(race->builder.side_bits, expert_layouts[race->of_axis[k]].other);
     }
-    build(&race->builder);
+    expert_build(&race->builder);
     while (i < race->count && hash128_compare(race->hashes[i], race->builder.plan.hash) != 0)
         i++;
     if (i == race->count)
@@ -454,7 +422,7 @@ static bool next_combination(struct race *race)
     for (uint32_t a = race->axis_count; a-- > 0;) {
         do
             race->of_axis[a]++;
-        while (race->of_axis[a] < RACED && !works(&race->builder, race->of_axis[a]));
+        while (race->of_axis[a] < RACED && !expert_works(&race->builder, race->of_axis[a]));
         if (race->of_axis[a] < RACED)
             return true;
         race->of_axis[a] = 0;
@@ -465,7 +433,7 @@ static bool next_combination(struct race *race)
 /* how far inside (on how fast links) a layout is used to be */
 static int depth(int layout)
 {
-    uint8_t strategy = layouts[layout].first;
+    uint8_t strategy = expert_layouts[layout].first;
     return strategy == REPLICATED ? 2 : phase(strategy) == 0 ? 0 : 1;
 }
 
@@ -476,7 +444,8 @@ static void enter_runs(struct race *race, uint32_t first, uint32_t runs)
     uint32_t axes = race->axis_count;
     int before = first ? race->of_axis[first - 1] : -1;
     for (int s = 0; s < RACED && !is_full(race); s++) {
-        if (!works(&race->builder, (uint32_t)s) || s == before || (race->in_order && layouts[s].other))
+        if (!expert_works(&race->builder, (uint32_t)s) || s == before ||
+            (race->in_order && expert_layouts[s].other))
             continue;
         if (race->in_order && (first ? depth(s) < depth(before) : runs > 1 && depth(s) > 0))
             continue;
@@ -497,7 +466,7 @@ static void enter_sets(struct race *race, uint32_t size)
         if ((uint32_t)__builtin_popcount(set) != size)
             continue;
         for (uint8_t layout = 0; layout < RACED; layout++) {
-            if (!works(&race->builder, layout))
+            if (!expert_works(&race->builder, layout))
                 continue;
             for (uint32_t axis = 0; axis < race->axis_count; axis++)
                 race->of_axis[axis] = set >> axis & 1 ? layout : 0;
@@ -511,9 +480,9 @@ static void enter_sets(struct race *race, uint32_t size)
 static void enter_zero1(struct race *race)
 {
     static const uint8_t inner[] = {0, 1, 4}; /* of layouts: unused, batch, megatron */
-    for (uint32_t outer = race->axis_count; works(&race->builder, ZERO1_LAYOUT) && outer > 0; outer--)
+    for (uint32_t outer = race->axis_count; expert_works(&race->builder, ZERO1_LAYOUT) && outer > 0; outer--)
         for (uint32_t i = 0; i < (outer < race->axis_count ? sizeof inner : 1); i++) {
-            if (!works(&race->builder, inner[i]))
+            if (!expert_works(&race->builder, inner[i]))
                 continue;
             for (uint32_t axis = 0; axis < race->axis_count; axis++)
                 race->of_axis[axis] = axis < outer ? ZERO1_LAYOUT : inner[i];
@@ -528,7 +497,7 @@ struct plan_baseline *plan_baselines(const struct plan_context *context, uint32_
 {
     struct race race = {.most = MOST_LAID_OUT,
                         .list = mem_alloc(sizeof(struct plan_baseline) * (MOST_BASELINES + 1))};
-    builder_init(&race.builder, context);
+    expert_init(&race.builder, context);
     for (uint32_t axis = 0; axis < context->mesh.axis_count; axis++)
         if (context->mesh.axes[axis].size > 1)
             race.axes[race.axis_count++] = axis;
@@ -616,7 +585,7 @@ static enum error_code add_word(struct builder *builder, const char *name, uint8
 }
 
 /* "megatron:model+sequence:model": by name, also those that plan_baselines leaves out as duplicates */
-static enum error_code parse_name(struct builder *builder, const char *name, struct error *e)
+enum error_code expert_parse(struct builder *builder, const char *name, struct error *e)
 {
     const struct mesh *mesh = &builder->context->mesh;
     const char *at = name;
@@ -645,139 +614,16 @@ static enum error_code parse_name(struct builder *builder, const char *name, str
     return ERROR_OK;
 }
 
-/* ------------------------------------------------------------------ around one plan */
-enum { MOST_VARIANTS = 256 };
-
-struct variants {
-    struct builder builder;
-    struct hash128 own;
-    struct plan_baseline *list;
-    struct hash128 hashes[MOST_VARIANTS];
-    uint32_t count;
-};
-
-static void enter_variant(struct variants *variants)
-{
-    if (variants->count == MOST_VARIANTS)
-        return;
-    variants->builder.out = &variants->list[variants->count];
-    build(&variants->builder);
-    struct hash128 hash = variants->builder.plan.hash;
-    bool seen = hash128_compare(hash, variants->own) == 0;
-    for (uint32_t i = 0; i < variants->count && !seen; i++)
-        seen = hash128_compare(variants->hashes[i], hash) == 0;
-    if (!seen)
-        variants->hashes[variants->count++] = hash;
-}
-
-static bool is_same(struct layout layout, struct layout other)
-{
-    return layout.first == other.first && layout.second == other.second;
-}
-
-/* every axis that is laid out (and split to the sides) as this one, changed alike */
-static void set_alike(struct builder *builder, const struct builder *before, uint32_t axis, bool alone,
-                      struct layout layout, uint32_t sides)
-{
-    for (uint32_t k = 0; k < builder->context->mesh.axis_count; k++)
-        if (k == axis ||
-            (!alone && builder->context->mesh.axes[k].size > 1 &&
-             is_same(before->layouts[k], before->layouts[axis]) && before->sides[k] == before->sides[axis])) {
-            builder->layouts[k] = layout;
-            builder->sides[k] = sides;
-        }
-}
-
-static void restore(struct builder *builder, const struct builder *before)
-{
-    memcpy(builder->layouts, before->layouts, sizeof builder->layouts);
-    memcpy(builder->sides, before->sides, sizeof builder->sides);
-    memcpy(builder->regather, before->regather, sizeof builder->regather);
-}
-
-/* One axis, alone or with all that are like it: another layout, other sides, gathered again or not. */
-static void vary_axis(struct variants *variants, uint32_t axis, bool alone)
-{
-    struct builder *builder = &variants->builder;
-    struct builder before = *builder;
-    uint32_t bits = builder->side_bits;
-    for (uint32_t layout = 0; layout < LAYOUTS; layout++) {
-        bool sequence = layouts[layout].first == SEQUENCE || layouts[layout].second == SEQUENCE;
-        for (uint32_t i = 0;
-             works(builder, layout) && !layouts[layout].other && i < (sequence && bits ? bits + 2 : 1); i++) {
-            set_alike(builder, &before, axis, alone, layouts[layout], sequence ? side_of(bits, i) : 0);
-            enter_variant(variants);
-        }
-    }
-    for (uint8_t i = 0; i < builder->group_count; i++)
-        for (uint8_t how = 0; how < 3; how++) { /* alone, behind the batch, before it */
-            uint8_t group = STRATEGIES + i, batch = builder->works[BATCH] ? BATCH : REPLICATED;
-            struct layout layout = {how == 1 ? batch : group, how == 1 ? group : how == 2 ? batch : 0, 0};
-            set_alike(builder, &before, axis, alone, layout, 0);
-            enter_variant(variants);
-        }
-    restore(builder, &before);
-    builder->regather[axis] = !builder->regather[axis];
-    enter_variant(variants);
-    restore(builder, &before);
-}
-
-/* two axes change places */
-static void swap_axes(struct variants *variants, uint32_t i, uint32_t k)
-{
-    struct builder *builder = &variants->builder;
-    struct builder before = *builder;
-    builder->layouts[i] = before.layouts[k];
-    builder->layouts[k] = before.layouts[i];
-    builder->sides[i] = before.sides[k];
-    builder->sides[k] = before.sides[i];
-    builder->regather[i] = before.regather[k];
-    builder->regather[k] = before.regather[i];
-    enter_variant(variants);
-    restore(builder, &before);
-}
-
-static void vary(struct variants *variants, uint32_t turn)
-{
-    const struct mesh *mesh = &variants->builder.context->mesh;
-    uint32_t axes = mesh->axis_count;
-    for (uint32_t axis = 0; axis < axes; axis++)
-        if (mesh->axes[axis].size > 1 && (turn == axis || (turn == axes && axes > 1)))
-            vary_axis(variants, axis, turn < axes);
-    for (uint32_t i = 0; i < axes && turn == axes; i++)
-        for (uint32_t k = i + 1; k < axes; k++)
-            swap_axes(variants, i, k);
-}
-
-struct plan_baseline *plan_baseline_variants(const struct plan_context *context, const char *name,
-                                             uint32_t turn, uint32_t *count)
-{
-    struct variants variants = {0};
-    struct plan_baseline self;
-    struct error e = {0};
-    builder_init(&variants.builder, context);
-    variants.list = mem_alloc(sizeof *variants.list * (MOST_VARIANTS + 1));
-    if (parse_name(&variants.builder, name, &e) == ERROR_OK) {
-        variants.builder.out = &self;
-        build(&variants.builder);
-        variants.own = variants.builder.plan.hash;
-        vary(&variants, turn);
-    }
-    plan_release(&variants.builder.plan);
-    *count = variants.count;
-    return variants.list;
-}
-
 enum error_code plan_baseline_find(const struct plan_context *context, const char *name,
                                    struct plan_baseline *out, struct error *e)
 {
     struct builder builder;
     enum error_code code;
-    builder_init(&builder, context);
-    code = parse_name(&builder, name, e);
+    expert_init(&builder, context);
+    code = expert_parse(&builder, name, e);
     if (code == ERROR_OK) {
         builder.out = out;
-        build(&builder);
+        expert_build(&builder);
     }
     plan_release(&builder.plan);
     return code;

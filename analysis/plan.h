@@ -188,6 +188,10 @@ struct plan_baseline *plan_baselines(const struct plan_context *context, uint32_
  * plan itself not among them. Owned (free); none for a name that is no baseline's. */
 struct plan_baseline *plan_baseline_variants(const struct plan_context *context, const char *name,
                                              uint32_t turn, uint32_t *count);
+/* The plan of that name with what two others around it change, at once. false: both change the same axis, or
+ * a name is no baseline's. */
+bool plan_baseline_join(const struct plan_context *context, const char *name, const char *one,
+                        const char *other, struct plan_baseline *out);
 enum error_code plan_baseline_find(const struct plan_context *context, const char *name,
                                    struct plan_baseline *out, struct error *e) BASE_CHECKED;
 

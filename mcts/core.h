@@ -148,6 +148,8 @@ struct search {
 void core_tune(struct search *search, struct core_tuning tuning);
 /* tree and best plans as at the beginning */
 void core_snapshot_reset(const struct search *search, struct core_snapshot *snapshot);
+/* prices root and experts (experts.c) */
+enum error_code core_race_experts(struct search *search, struct error *e) BASE_CHECKED;
 int32_t core_reward(const struct search *search, struct cost cost);
 /* stages of rollouts, each followed by a local search where it found a better plan; else one task does all */
 static inline bool core_is_staged(const struct search *search)

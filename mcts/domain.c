@@ -213,6 +213,17 @@ static struct search_domain_baseline *variants(struct search_domain *domain, con
     return list;
 }
 
+static bool join(struct search_domain *domain, const char *name, const char *one, const char *other,
+                 struct search_domain_baseline *out)
+{
+    const struct evaluated *self = domain->self;
+    struct plan_baseline joined;
+    if (!plan_baseline_join(self->context, name, one, other, &joined))
+        return false;
+    take_baseline(domain, &joined, out);
+    return true;
+}
+
 static struct search_domain *create(const struct evaluator *evaluator)
 {
     const struct plan_context *context = evaluator_context(evaluator);
@@ -254,6 +265,7 @@ enum error_code search_domain_create(const struct evaluator *evaluator, struct s
     domain->total_count = count + again;
     add_baselines(domain, context);
     domain->variants = variants;
+    domain->join = join;
     domain->variant_turns = plan_context_mesh(context)->axis_count + 1;
     *out = domain;
     return ERROR_OK;

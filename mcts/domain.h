@@ -33,6 +33,10 @@ struct search_domain {
     struct search_domain_baseline *(*variants)(struct search_domain *d, const char *name, uint32_t turn,
                                                uint32_t *count);
     uint32_t variant_turns;
+    /* what two of them change, at once (plan_baseline_join); may number decisions anew. false: it cannot
+     * be */
+    bool (*join)(struct search_domain *d, const char *name, const char *one, const char *other,
+                 struct search_domain_baseline *out);
     uint32_t baseline_count;
     /* what costs more cannot be the best: prices of it may be rough (evaluator_price_folded). The search sets
      * it when all experts are priced, so that prices are the same in every process and thread */

@@ -124,8 +124,8 @@ static void check(const char *model, const char *mesh, int64_t share)
                   (long long)share, search_baseline_count(search), name, cost_value(raced), trial.tried,
                   trial.name, cost_value(trial.best));
     assert_true(raced.over_steps <= trial.best.over_steps);
-    /* at most 2.5 % behind: of a tiny model with a loop the climb ends one variant early (2.2 %) */
-    assert_true(cost_value(raced) <= 1.025 * cost_value(trial.best) ||
+    /* at most 1 % behind */
+    assert_true(cost_value(raced) <= 1.01 * cost_value(trial.best) ||
                 raced.over_steps < trial.best.over_steps);
     plan_release(&trial.plan);
     evaluator_session_destroy(trial.session);

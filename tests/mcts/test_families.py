@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # label: unit
-# timeout: 120
-"""The best named expert is never behind a list of decisions of one family by more than 2.5 %: small models, three meshes, with a memory limit
+# timeout: 300
+"""The best named expert is never behind a list of decisions of one family by more than 1 %: small models, three meshes, with a memory limit
 that binds and without; `bench_families` draws the lists. Its status says when one is behind: of experts without those of two strategies on
 an axis some were (docs/search.md)."""
 import os
@@ -16,14 +16,14 @@ MODELS = ["small/t2b.mlir", "small/t2b_scan.mlir", "small/gpt.mlir", "small/itx.
 
 def drawn(*options):
     done = subprocess.run([os.path.join(os.environ["TOAST_BIN"], "bench_families"), *options,
-                           *[SOURCE / "tests" / "models" / name for name in MODELS]], capture_output=True, text=True, timeout=100)
+                           *[SOURCE / "tests" / "models" / name for name in MODELS]], capture_output=True, text=True, timeout=200)
     print(done.stdout, done.stderr)
     rows = [line for line in done.stdout.splitlines() if "data=" in line or "a=2" in line]
     return done.returncode, len(rows)
 
 
-failures = [options for options in (("--lists", "60", "--seed", "11"), ("--lists", "60", "--seed", "12", "--share", "0"))
-            if drawn(*options, "--most", "1.025") != (0, 3 * len(MODELS))]
+failures = [options for options in (("--lists", "200", "--seed", "11"), ("--lists", "200", "--seed", "22"), ("--lists", "200", "--seed", "12", "--share", "0"))
+            if drawn(*options, "--most", "1.01") != (0, 3 * len(MODELS))]
 if drawn("--lists", "5", "--most", "0.01")[0] != 1:      # a ratio that nothing meets is said
     failures.append("--most")
 sys.exit(f"experts are behind: {failures}" if failures else 0)

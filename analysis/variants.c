@@ -1,0 +1,172 @@
+/* Expert plans around one: another layout of an axis, another side, exchanged axes, two of these at once. */
+#include "analysis/experts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_VARIANTS = 256 };
+
+struct variants {
+    struct builder builder;
+    struct hash128 own;
+    struct plan_baseline *list;
+    struct hash128 hashes[MOST_VARIANTS];
+    uint32_t count;
+};
+
+static void enter_variant(struct variants *variants)
+{
+    if (variants->count == MOST_VARIANTS)
+        return;
+    variants->builder.out = &variants->list[variants->count];
+    expert_build(&variants->builder);
+    struct hash128 hash = variants->builder.plan.hash;
+    bool seen = hash128_compare(hash, variants->own) == 0;
+    for (uint32_t i = 0; i < variants->count && !seen; i++)
+        seen = hash128_compare(variants->hashes[i], hash) == 0;
+    if (!seen)
+        variants->hashes[variants->count++] = hash;
+}
+
+static bool is_same(struct layout layout, struct layout other)
+{
+    return layout.first == other.first && layout.second == other.second;
+}
+
+/* every axis that is laid out (and split to the sides) as this one, changed alike */
+static void set_alike(struct builder *builder, const struct builder *before, uint32_t axis, bool alone,
+                      struct layout layout, uint32_t sides)
+{
+    for (uint32_t k = 0; k < builder->context->mesh.axis_count; k++)
+        if (k == axis ||
+            (!alone && builder->context->mesh.axes[k].size > 1 &&
+             is_same(before->layouts[k], before->layouts[axis]) && before->sides[k] == before->sides[axis])) {
+            builder->layouts[k] = layout;
+            builder->sides[k] = sides;
+        }
+}
+
+static void restore(struct builder *builder, const struct builder *before)
+{
+    memcpy(builder->layouts, before->layouts, sizeof builder->layouts);
+    memcpy(builder->sides, before->sides, sizeof builder->sides);
+    memcpy(builder->regather, before->regather, sizeof builder->regather);
+}
+
+/* One axis, alone or with all that are like it: another layout, other sides, gathered again or not. */
+static void vary_axis(struct variants *variants, uint32_t axis, bool alone)
+{
+    struct builder *builder = &variants->builder;
+    struct builder before = *builder;
+    uint32_t bits = builder->side_bits;
+    for (uint32_t layout = 0; layout < EXPERT_LAYOUTS; layout++) {
+        bool sequence = expert_layouts[layout].first == SEQUENCE || expert_layouts[layout].second == SEQUENCE;
+        for (uint32_t i = 0; expert_works(builder, layout) && !expert_layouts[layout].other &&
+                             i < (sequence && bits ? bits + 2 : 1);
+             i++) {
+            set_alike(builder, &before, axis, alone, expert_layouts[layout],
+                      sequence ? expert_side(bits, i) : 0);
+            enter_variant(variants);
+        }
+    }
+    for (uint8_t i = 0; i < builder->group_count; i++)
+        for (uint8_t how = 0; how < 3; how++) { /* alone, behind the batch, before it */
+            uint8_t group = STRATEGIES + i, batch = builder->works[BATCH] ? BATCH : REPLICATED;
+            struct layout layout = {how == 1 ? batch : group, how == 1 ? group : how == 2 ? batch : 0, 0};
+            set_alike(builder, &before, axis, alone, layout, 0);
+            enter_variant(variants);
+        }
+    restore(builder, &before);
+    builder->regather[axis] = !builder->regather[axis];
+    enter_variant(variants);
+    restore(builder, &before);
+}
+
+/* two axes change places */
+static void swap_axes(struct variants *variants, uint32_t i, uint32_t k)
+{
+    struct builder *builder = &variants->builder;
+    struct builder before = *builder;
+    builder->layouts[i] = before.layouts[k];
+    builder->layouts[k] = before.layouts[i];
+    builder->sides[i] = before.sides[k];
+    builder->sides[k] = before.sides[i];
+    builder->regather[i] = before.regather[k];
+    builder->regather[k] = before.regather[i];
+    enter_variant(variants);
+    restore(builder, &before);
+}
+
+static void vary(struct variants *variants, uint32_t turn)
+{
+    const struct mesh *mesh = &variants->builder.context->mesh;
+    uint32_t axes = mesh->axis_count;
+    for (uint32_t axis = 0; axis < axes; axis++)
+        if (mesh->axes[axis].size > 1 && (turn == axis || (turn == axes && axes > 1)))
+            vary_axis(variants, axis, turn < axes);
+    for (uint32_t i = 0; i < axes && turn == axes; i++)
+        for (uint32_t k = i + 1; k < axes; k++)
+            swap_axes(variants, i, k);
+}
+
+struct plan_baseline *plan_baseline_variants(const struct plan_context *context, const char *name,
+                                             uint32_t turn, uint32_t *count)
+{
+    struct variants variants = {0};
+    struct plan_baseline self;
+    struct error e = {0};
+    expert_init(&variants.builder, context);
+    variants.list = mem_alloc(sizeof *variants.list * (MOST_VARIANTS + 1));
+    if (expert_parse(&variants.builder, name, &e) == ERROR_OK) {
+        variants.builder.out = &self;
+        expert_build(&variants.builder);
+        variants.own = variants.builder.plan.hash;
+        vary(&variants, turn);
+    }
+    plan_release(&variants.builder.plan);
+    *count = variants.count;
+    return variants.list;
+}
+
+/* ------------------------------------------------------------------ two changes at once */
+static bool differs(const struct builder *builder, const struct builder *other, uint32_t axis)
+{
+    return !is_same(builder->layouts[axis], other->layouts[axis]) ||
+           builder->sides[axis] != other->sides[axis] || builder->regather[axis] != other->regather[axis];
+}
+
+/* what `from` does on the axes where it differs from `base`; false: the builder differs from it there, too */
+static bool take_changes(struct builder *builder, const struct builder *base, const struct builder *from)
+{
+    for (uint32_t axis = 0; axis < base->context->mesh.axis_count; axis++) {
+        if (!differs(base, from, axis))
+            continue;
+        if (differs(base, builder, axis))
+            return false;
+        builder->layouts[axis] = from->layouts[axis];
+        builder->sides[axis] = from->sides[axis];
+        builder->regather[axis] = from->regather[axis];
+    }
+    return true;
+}
+
+bool plan_baseline_join(const struct plan_context *context, const char *name, const char *one,
+                        const char *other, struct plan_baseline *out)
+{
+    const char *const names[] = {name, one, other};
+    struct builder builders[3];
+    struct error e;
+    bool joined = true;
+    for (int i = 0; i < 3; i++) {
+        expert_init(&builders[i], context);
+        joined = joined && expert_parse(&builders[i], names[i], &e) == ERROR_OK;
+    }
+    joined = joined && take_changes(&builders[1], &builders[0], &builders[2]);
+    if (joined) {
+        builders[1].out = out;
+        expert_build(&builders[1]);
+    }
+    for (int i = 0; i < 3; i++)
+        plan_release(&builders[i].plan);
+    return joined;
+}

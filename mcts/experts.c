@@ -1,0 +1,434 @@
+/* The race of the experts: all are priced, the cheapest are climbed from, and what may be the best gets its
+ * exact price. */
+#include "mcts/core.h"
+
+#include "base/threads.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static enum error_code price_list(const struct search *search, void *session, struct core_plan *plan,
+                                  struct error *e)
+{
+    search->domain->replay(session, &plan->list, &plan->hash);
+    if (core_memo_find(search->memo, plan->hash, &plan->price, &plan->cost))
+        return ERROR_OK;
+    enum error_code code = search->domain->price(session, &plan->list, &plan->price, &plan->cost, e);
+    if (!code)
+        core_memo_put(search->memo, plan->hash, &plan->price, plan->cost);
+    return code;
+}
+
+/* The best expert is climbed to: from the cheapest of the list, with axes that are alike at once and axis by
+ * axis, over plans that differ in what an axis does, in the side of a sequence's conflict or in what is
+ * gathered again, while that pays. The steps of the climb join the list. */
+enum {
+    /* plans priced for that, in all: clamp(2^22 / ops, 200, 1000); t2b has 21,000 ops */
+    CLIMBING_OPERATIONS = 1 << 22,
+    LEAST_CLIMBING = 200,
+    MOST_CLIMBING = 1000,
+    CLIMBS = 2, /* that it is shared by; what they leave is for further starts */
+    STARTS = 4,
+    JOINING = 2, /* plans of a step, at most */
+    NEAR = 6,    /* of each turn the cheapest that are dearer: where none is cheaper, two of them at once */
+    TURNS = MESH_MAX_AXES + 1
+};
+
+/* of a turn, the cheapest plans that are dearer than the one that they are around, ascending */
+struct near {
+    uint32_t count;
+    struct cost cost[NEAR];
+    struct search_domain_baseline at[NEAR];
+};
+
+static enum error_code price_baseline(struct search *search, void *session,
+                                      const struct search_domain_baseline *from, uint32_t index,
+                                      struct core_plan *plan, struct error *e)
+{
+    *plan = (struct core_plan){.list = from->list, .found = FOUND_BASELINE, .baseline = (uint16_t)index};
+    return price_list(search, session, plan, e);
+}
+
+/* Experts are priced exactly where they may be the best, by their prices on the fold: those that are further
+ * behind than a fold errs by far, which is by half a percent at most. */
+enum { NEAR_BEST = 50, NEAR_STEPS = 4 }; /* 1/50 of C; steps of 1 % over the limit */
+
+static bool deserves_whole(const struct search *search, uint32_t index)
+{
+    const struct cost *cost = &search->baselines[index].cost, *best = &search->best_baseline;
+    return cost->c <= best->c + best->c / NEAR_BEST && cost->over_steps <= best->over_steps + NEAR_STEPS;
+}
+
+static void note_best(struct search *search)
+{
+    for (uint32_t i = 0; i < search->domain->baseline_count; i++) {
+        const struct cost *cost = &search->baselines[i].cost;
+        bool better = cost->over_steps != search->best_baseline.over_steps
+                          ? cost->over_steps < search->best_baseline.over_steps
+                          : cost->c < search->best_baseline.c;
+        if (i == 0 || better)
+            search->best_baseline = *cost;
+    }
+}
+
+/* its exact price, if it may be the best, and its row of the table */
+static enum error_code publish_baseline(struct search *search, void *session, uint32_t index, struct error *e)
+{
+    const struct search_domain *domain = search->domain;
+    struct search_plan *out = &search->baseline_plans[index];
+    struct core_plan *whole = &search->wholes[index];
+    *whole = search->baselines[index];
+    bool estimated = domain->price_whole && !deserves_whole(search, index);
+    enum error_code code = domain->price_whole && !estimated
+                               ? domain->price_whole(session, &whole->list, &whole->price, &whole->cost, e)
+                               : ERROR_OK;
+    core_plan_publish(search, whole, out);
+    out->estimated = estimated;
+    snprintf(out->found_by, sizeof out->found_by, "%s", domain->baselines[index].name);
+    return code;
+}
+
+/* What prices plans at the same time, a thread each: sessions of the domain over the evaluator's. */
+struct pricers {
+    uint32_t count;
+    bool own; /* the evaluator's are theirs */
+    struct evaluator_session *evaluators[SEARCH_THREADS];
+    void *sessions[SEARCH_THREADS];
+};
+
+/* plans that are priced at once: plan i by thread i modulo the threads, so that it meets what is known
+ * there */
+struct round {
+    struct search *search;
+    const struct pricers *pricers;
+    const struct search_domain_baseline *list;
+    struct core_plan *plans; /* of list */
+    uint32_t count;
+    bool publish; /* they are the search's baselines and have their prices on the fold */
+    enum error_code codes[SEARCH_THREADS];
+    struct error errors[SEARCH_THREADS];
+};
+
+static void price_share(void *user, uint32_t number)
+{
+    struct round *round = user;
+    void *session = round->pricers->sessions[number];
+    enum error_code code = ERROR_OK;
+    struct error *e = &round->errors[number];
+    for (uint32_t i = number; i < round->count && !code; i += round->pricers->count) {
+        code = round->publish
+                   ? publish_baseline(round->search, session, i, e)
+                   : price_baseline(round->search, session, &round->list[i], i, &round->plans[i], e);
+    }
+    round->codes[number] = code;
+}
+
+static enum error_code run_round(struct round *round, struct error *e)
+{
+    threads_run(round->pricers->count, price_share, round);
+    for (uint32_t i = 0; i < round->pricers->count; i++)
+        if (round->codes[i]) {
+            if (e)
+                *e = round->errors[i];
+            return round->codes[i];
+        }
+    return ERROR_OK;
+}
+
+static void open_pricers(const struct search *search, struct pricers *pricers)
+{
+    const struct search_options *options = &search->options;
+    struct search_domain *domain = search->domain;
+    uint32_t wanted = options->threads ? options->threads : 1;
+    *pricers = (struct pricers){.count = wanted < SEARCH_THREADS ? wanted : SEARCH_THREADS,
+                                .own = !options->sessions && domain->evaluator_create};
+    for (uint32_t i = 0; i < pricers->count; i++) {
+        if (options->sessions)
+            pricers->evaluators[i] = options->sessions[i];
+        else if (domain->evaluator_create)
+            pricers->evaluators[i] = domain->evaluator_create(domain);
+        pricers->sessions[i] = domain->session_create(domain, pricers->evaluators[i]);
+    }
+}
+
+static void close_pricers(const struct search *search, const struct pricers *pricers)
+{
+    for (uint32_t i = 0; i < pricers->count; i++) {
+        search->domain->session_destroy(pricers->sessions[i]);
+        if (pricers->own)
+            search->domain->evaluator_destroy(pricers->evaluators[i]);
+    }
+}
+
+static enum error_code append_baseline(struct search *search, void *session,
+                                       const struct search_domain_baseline *from, struct core_plan plan,
+                                       struct error *e)
+{
+    struct search_domain *domain = search->domain;
+    uint32_t index = domain->baseline_count++;
+    domain->baselines = mem_realloc(domain->baselines, index + 1, sizeof *domain->baselines);
+    search->baselines = mem_realloc(search->baselines, index + 1, sizeof *search->baselines);
+    search->baseline_plans = mem_realloc(search->baseline_plans, index + 1, sizeof *search->baseline_plans);
+    search->wholes = mem_realloc(search->wholes, index + 1, sizeof *search->wholes);
+    domain->baselines[index] = *from;
+    plan.baseline = (uint16_t)index;
+    search->baselines[index] = plan;
+    return publish_baseline(search, session, index, e);
+}
+
+/* the number of an expert plan that is there; UINT32_MAX: none */
+static uint32_t baseline_with(const struct search *search, struct hash128 hash)
+{
+    for (uint32_t i = 0; i < search->domain->baseline_count; i++)
+        if (hash128_compare(search->baselines[i].hash, hash) == 0)
+            return i;
+    return UINT32_MAX;
+}
+
+static void note_near(struct near *near, const struct search_domain_baseline *baseline, struct cost cost)
+{
+    static const struct hash128 same;
+    uint32_t at = near->count;
+    for (uint32_t i = 0; i < near->count; i++)
+        if (cost_compare(cost, same, near->cost[i], same) == 0) /* likely the same plan by another name */
+            return;
+    while (at > 0 && cost_compare(cost, same, near->cost[at - 1], same) < 0)
+        at--;
+    if (at == NEAR)
+        return;
+    near->count += near->count < NEAR;
+    for (uint32_t i = near->count - 1; i > at; i--) {
+        near->cost[i] = near->cost[i - 1];
+        near->at[i] = near->at[i - 1];
+    }
+    near->cost[at] = cost;
+    near->at[at] = *baseline;
+}
+
+/* A climb under way: the number of the plan it stands at, what it may still price, and what is near it. */
+struct climb {
+    struct search *search;
+    const struct pricers *pricers;
+    uint32_t index, left;
+    struct near near[TURNS];
+    uint32_t ends[STARTS], end_count; /* where earlier climbs ended */
+};
+
+/* prices what is listed: cheaper plans into `out`, dearer ones into `near`, if any */
+static enum error_code price_around(struct climb *climb, const struct search_domain_baseline *list,
+                                    uint32_t count, struct near *near, struct core_elites *out,
+                                    struct error *e)
+{
+    static const struct hash128 same;
+    const struct core_plan *than = &climb->search->baselines[climb->index];
+    struct core_plan *plans = mem_zalloc((size_t)count + 1, sizeof *plans);
+    count = count < climb->left ? count : climb->left;
+    climb->left -= count;
+    struct round round = {
+        .search = climb->search, .pricers = climb->pricers, .list = list, .plans = plans, .count = count};
+    enum error_code code = run_round(&round, e);
+    for (uint32_t i = 0; i < count && !code; i++)
+        if (cost_compare(plans[i].cost, plans[i].hash, than->cost, than->hash) < 0 &&
+            (plans[i].cost.c < than->cost.c || plans[i].cost.over_steps < than->cost.over_steps))
+            core_elites_offer(out, &plans[i]);
+        else if (near && cost_compare(plans[i].cost, same, than->cost, same) > 0)
+            note_near(near, &list[i], plans[i].cost);
+    free(plans);
+    return code;
+}
+
+/* To the cheapest of the plans listed that is cheaper than where it stands. It and the next join the experts,
+ * because a fold's price is not the whole program's. */
+static enum error_code climb_among(struct climb *climb, const struct search_domain_baseline *list,
+                                   uint32_t count, struct near *near, bool *climbed, struct error *e)
+{
+    struct search *search = climb->search;
+    struct core_elites found = {.count = 0};
+    enum error_code code = price_around(climb, list, count, near, &found, e);
+    *climbed = !code && found.count;
+    for (uint32_t k = 0; k < found.count && k < JOINING && !code; k++) {
+        if (baseline_with(search, found.at[k].hash) == UINT32_MAX)
+            code = append_baseline(search, climb->pricers->sessions[0], &list[found.at[k].baseline],
+                                   found.at[k], e);
+        if (k == 0)
+            climb->index = baseline_with(search, found.at[k].hash);
+    }
+    for (uint32_t turn = 0; turn < TURNS && *climbed; turn++)
+        climb->near[turn].count = 0;
+    return code;
+}
+
+static enum error_code climb_once(struct climb *climb, uint32_t turn, bool *climbed, struct error *e)
+{
+    uint32_t count = 0;
+    struct search_domain *domain = climb->search->domain;
+    struct search_domain_baseline *list =
+        domain->variants(domain, domain->baselines[climb->index].name, turn, &count);
+    climb->near[turn].count = 0;
+    enum error_code code = climb_among(climb, list, count, &climb->near[turn], climbed, e);
+    free(list);
+    return code;
+}
+
+/* what is near of two turns, at once */
+static uint32_t join_turns(const struct climb *climb, const struct near *one, const struct near *other,
+                           struct search_domain_baseline *list)
+{
+    struct search_domain *domain = climb->search->domain;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < one->count; i++)
+        for (uint32_t k = 0; k < other->count; k++) {
+            list[count] = (struct search_domain_baseline){.name = ""};
+            count += domain->join(domain, domain->baselines[climb->index].name, one->at[i].name,
+                                  other->at[k].name, &list[count]);
+        }
+    return count;
+}
+
+static enum error_code climb_by_two(struct climb *climb, bool *climbed, struct error *e)
+{
+    struct search_domain_baseline *list = mem_alloc((NEAR * NEAR + 1) * sizeof *list);
+    enum error_code code = ERROR_OK;
+    *climbed = false;
+    for (uint32_t turn = 1; turn < climb->search->domain->variant_turns && !code && !*climbed; turn++)
+        for (uint32_t other = 0; other < turn && !code && !*climbed; other++) {
+            uint32_t count = join_turns(climb, &climb->near[turn], &climb->near[other], list);
+            code = climb_among(climb, list, count, NULL, climbed, e);
+        }
+    free(list);
+    return code;
+}
+
+/* whether two experts do the same on some axis: a word of a name is strategy:axis */
+static bool have_in_common(const char *name, const char *other)
+{
+    for (size_t size; *name; name += size + (name[size] == '+')) {
+        size = strcspn(name, "+");
+        for (const char *at = other; *at; at += strcspn(at, "+"), at += *at == '+')
+            if (strcspn(at, "+") == size && strncmp(at, name, size) == 0)
+                return true;
+    }
+    return false;
+}
+
+/* Where the next climb begins: the cheapest that has nothing in common with where others began, as their
+ * neighbours end where they do; UINT32_MAX: none is left. */
+static uint32_t next_start(const struct search *search, const uint32_t *starts, uint32_t begun,
+                           uint32_t count)
+{
+    const struct core_plan *plans = search->baselines;
+    uint32_t best = UINT32_MAX;
+    for (uint32_t i = 0; i < count; i++) {
+        bool free = best == UINT32_MAX ||
+                    cost_compare(plans[i].cost, plans[i].hash, plans[best].cost, plans[best].hash) < 0;
+        for (uint32_t k = 0; k < begun && free; k++)
+            free = starts[k] != i && !have_in_common(search->domain->baselines[starts[k]].name,
+                                                     search->domain->baselines[i].name);
+        best = free ? i : best;
+    }
+    return best;
+}
+
+/* whether it stands where an earlier climb ended */
+static bool meets_another(const struct climb *climb)
+{
+    for (uint32_t k = 0; k < climb->end_count; k++)
+        if (climb->ends[k] == climb->index)
+            return true;
+    return false;
+}
+
+static enum error_code climb_from(struct climb *climb, struct error *e)
+{
+    uint32_t turns = climb->search->domain->variant_turns;
+    enum error_code code = ERROR_OK;
+    bool climbed = true;
+    while (climbed && climb->left && !code) {
+        for (uint32_t turn = turns - 1, idle = 0;
+             idle < turns && climb->left && !code && !meets_another(climb); turn = (turn + 1) % turns) {
+            code = climb_once(climb, turn, &climbed, e);
+            idle = climbed ? 0 : idle + 1;
+        }
+        climbed = false;
+        if (!code && !meets_another(climb))
+            code = climb_by_two(climb, &climbed, e);
+    }
+    return code;
+}
+
+static uint64_t clamp(uint64_t x, uint64_t low, uint64_t high)
+{
+    return x < low ? low : x > high ? high : x;
+}
+
+static enum error_code climb_experts(struct search *search, const struct pricers *pricers, struct error *e)
+{
+    uint32_t first = search->domain->baseline_count, starts[STARTS];
+    struct climb *climb = mem_zalloc(1, sizeof *climb);
+    uint64_t most =
+        clamp(CLIMBING_OPERATIONS / (search->domain->operations + 1), LEAST_CLIMBING, MOST_CLIMBING);
+    enum error_code code = ERROR_OK;
+    climb->search = search;
+    climb->pricers = pricers;
+    for (uint32_t k = 0; k < STARTS && !code && most > 0 && search->domain->variants; k++) {
+        uint32_t share = (uint32_t)(k + 1 < CLIMBS ? most / CLIMBS : most);
+        climb->index = starts[k] = next_start(search, starts, k, first);
+        climb->left = share;
+        if (climb->index == UINT32_MAX)
+            break;
+        code = climb_from(climb, e);
+        climb->ends[k] = climb->index;
+        climb->end_count = k + 1;
+        most -= share - climb->left;
+    }
+    free(climb);
+    return code;
+}
+
+static enum error_code price_root(struct search *search, void *session, struct error *e)
+{
+    search->root.found = FOUND_START;
+    enum error_code code = price_list(search, session, &search->root, e);
+    search->root_whole = search->root;
+    if (!code && search->domain->price_whole)
+        code = search->domain->price_whole(session, &search->root_whole.list, &search->root_whole.price,
+                                           &search->root_whole.cost, e);
+    search->root_reward = code ? 0 : core_reward(search, search->root.cost);
+    return code;
+}
+
+/* With a margin: what is dearer than an expert that was priced cannot win, however the fold errs. Where no
+ * expert fits, memory orders the plans, and none is hopeless. */
+static void set_hopeless(struct search *search)
+{
+    struct search_domain *domain = search->domain;
+    const struct cost *best = &search->best_baseline;
+    domain->has_hopeless = domain->price_whole && domain->baseline_count && !search->options.no_baselines &&
+                           best->over_steps == 0;
+    domain->hopeless = (struct cost){best->c + best->c / NEAR_BEST, 0};
+}
+
+enum error_code core_race_experts(struct search *search, struct error *e)
+{
+    struct pricers pricers;
+    open_pricers(search, &pricers);
+    enum error_code code = price_root(search, pricers.sessions[0], e);
+    struct round round = {.search = search,
+                          .pricers = &pricers,
+                          .list = search->domain->baselines,
+                          .plans = search->baselines,
+                          .count = search->domain->baseline_count};
+    if (!code)
+        code = run_round(&round, e);
+    note_best(search);
+    round.publish = true;
+    if (!code)
+        code = run_round(&round, e);
+    if (!code)
+        code = climb_experts(search, &pricers, e);
+    set_hopeless(search);
+    close_pricers(search, &pricers);
+    search->options.sessions = NULL;
+    return code;
+}
