@@ -49,6 +49,7 @@ struct reader {
     uint32_t bucket_count;
     struct arena *arena;
     bool intervals_read, costs_read, usages_read, ends_read, matrices_read;
+    bool problem_read, nodes_read, edges_read, limit_read;
 };
 
 static void once(struct reader *reader, bool *flag, const char *what)
@@ -231,17 +232,23 @@ static void read_limit(struct reader *reader)
 static void read_problem(struct reader *reader, bool outermost)
 {
     struct cfn_json *j = &reader->j;
+    bool named = false; /* a file and its problem may each have a name */
     for (bool more = cfn_json_object_begin(j); more; more = cfn_json_object_next(j)) {
         size_t size;
         if (cfn_json_key_is(j, "problem") && outermost) {
+            once(reader, &reader->problem_read, "problem");
             read_problem(reader, false);
         } else if (cfn_json_key_is(j, "nodes")) {
+            once(reader, &reader->nodes_read, "nodes");
             read_nodes(reader);
         } else if (cfn_json_key_is(j, "edges")) {
+            once(reader, &reader->edges_read, "edges");
             read_edges(reader);
         } else if (cfn_json_key_is(j, "usage_limit")) {
+            once(reader, &reader->limit_read, "usage_limit");
             read_limit(reader);
         } else if (cfn_json_key_is(j, "name") && cfn_json_peek(j) == '"') {
+            once(reader, &named, "name");
             const char *name = cfn_json_string(j, &size);
             size = size < sizeof reader->problem->name ? size : sizeof reader->problem->name - 1;
             memcpy(reader->problem->name, name, size);

@@ -55,6 +55,7 @@ static const struct cost_backend backends[COST_COMPILERS] = {
                       .best_fit = true,
                       .idle_least = 15,
                       .idle_most = 110,
+                      .tiled = true,
                       .results_apart = true,
                       .reduces_in_place = true,
                       .scatters_in_host = true,

@@ -74,6 +74,7 @@ struct cost_backend {
                                   * between them counts (heap.c); false: no more than what is alive */
     /* .. at least and at most so many thousandths of what is alive; best_fit */
     uint16_t idle_least, idle_most;
+    bool tiled;             /* arrays stand in tiles of 8 x 128 elements (tiles.c) */
     bool results_apart;     /* no temporary lies in a result's memory before it is written */
     bool reduces_in_place;  /* an all_reduce of its own writes over its operand */
     bool scatters_in_host;  /* a wider reduce_scatter is an all_reduce; its readers read their slices */

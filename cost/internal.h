@@ -299,7 +299,10 @@ struct price_scratch {
     int64_t combine_bytes; /* of the backend: results of one combined reduce_scatter */
     bool best_fit;         /* of the backend; the next two, too */
     uint16_t idle_least, idle_most;
-    bool results_apart;    /* of the backend */
+    bool results_apart; /* of the backend */
+    bool tiled;         /* of the backend */
+    int64_t *padding;
+    size_t padding_room;   /* per value, where tiled: bytes that its tiles take beyond its elements */
     bool stores_softmax;   /* probabilities of stored scores, or for few batches; no bf16 arithmetic */
     bool reduces_in_place; /* of the backend */
     int64_t scatter_most;  /* devices of a reduce_scatter that is one; more: an all_reduce */
@@ -352,6 +355,9 @@ struct price_shape price_shape_of(const struct price_rates *rates, const struct 
                                   const struct spmd_step *step, double flops);
 
 /* grows the arrays for local, takes the machine's rules and clears what a pricing accumulates */
+/* tiles.c: scratch->padding; and of one value */
+void price_tile(struct price_scratch *scratch, const struct spmd_local *local);
+int64_t price_tile_padding(const struct spmd_local *local, uint32_t value);
 void price_prepare(struct price_scratch *scratch, const struct spmd_local *local,
                    const struct cost_machine *machine);
 /* fusion: states, roots, kernels */
@@ -514,13 +520,20 @@ static inline const struct op_info *price_info_of(const struct price_scratch *sc
         return step->mask_initial ? &price_masked_info : &price_partial_info;
     return step->kind == SPMD_SLICE ? &price_slice_info : &price_mark_info;
 }
+/* bytes of a value as it stands in memory, in its own type */
+static inline int64_t price_held_bytes(const struct price_scratch *scratch, const struct spmd_local *local,
+                                       uint32_t value)
+{
+    return local->values[value].bytes + (scratch->tiled ? scratch->padding[value] : 0);
+}
 /* bytes of its buffer */
 static inline int64_t stored_bytes(const struct price_scratch *scratch, const struct spmd_local *local,
                                    uint32_t value)
 {
     if (scratch->values[value].whole)
         value = local->operands[local->steps[local->values[value].step].operands];
-    return local->values[value].bytes << (scratch->values[value].wide + scratch->values[value].twice);
+    return price_held_bytes(scratch, local, value)
+           << (scratch->values[value].wide + scratch->values[value].twice);
 }
 /* does operand o of a kernel have to be in memory? */
 static inline uint8_t price_wants_buffer(const struct price_scratch *scratch, const struct op_info *info,

@@ -377,15 +377,16 @@ static void count_boundary(const struct price_scratch *scratch, const struct spm
 {
     out->argument_bytes = out->output_bytes = out->alias_bytes = 0;
     for (uint32_t argument = 0; argument < local->argument_count; argument++)
-        out->argument_bytes += local->values[argument].bytes;
+        out->argument_bytes += price_held_bytes(scratch, local, argument);
     if (!local->step_count || local->steps[local->step_count - 1].kind != SPMD_RESULT)
         return;
     const struct spmd_step *step = &local->steps[local->step_count - 1];
     for (uint32_t operand = 0; operand < step->operand_count; operand++) {
-        int64_t bytes = local->values[local->operands[step->operands + operand]].bytes;
+        uint32_t result = local->operands[step->operands + operand];
+        int64_t bytes = price_held_bytes(scratch, local, result);
         uint32_t argument = scratch->program->alias_argument[operand];
         out->output_bytes += bytes;
-        if (argument != NDA_NONE && local->values[argument].bytes == bytes)
+        if (argument != NDA_NONE && local->values[argument].bytes == local->values[result].bytes)
             out->alias_bytes += bytes;
     }
 }

@@ -65,6 +65,7 @@ void price_scratch_destroy(struct price_scratch *scratch)
     graph_destroy(scratch->graph);
     free(scratch->growth);
     free(scratch->copied_bytes);
+    free(scratch->padding);
     price_heap_destroy(scratch->heap);
     for (int part = 0; part < COUNTED_PARTS; part++)
         free(scratch->counted[part]);
@@ -84,6 +85,7 @@ static void take_rules(struct price_scratch *scratch, const struct cost_machine 
     scratch->idle_least = machine->backend->idle_least;
     scratch->idle_most = machine->backend->idle_most;
     scratch->results_apart = machine->backend->results_apart;
+    scratch->tiled = machine->backend->tiled;
     scratch->reduces_in_place = machine->backend->reduces_in_place;
     scratch->scatter_most = machine->backend->scatters_in_host ? device->devices_per_host : INT64_MAX;
     scratch->least_order = machine->backend->least_order;
@@ -121,6 +123,8 @@ void price_prepare(struct price_scratch *scratch, const struct spmd_local *local
         GROW(scratch->work, scratch->work_room, local->step_count + 1);
         memset(scratch->work, 0, (size_t)local->step_count * sizeof *scratch->work);
     }
+    if (scratch->tiled)
+        price_tile(scratch, local);
     scratch->again_root_count = scratch->set_count = 0;
     scratch->pool_count = scratch->kernel_count = 0;
     scratch->mark = 0;

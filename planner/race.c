@@ -1,6 +1,7 @@
 /* Which plan a job would write now: the search's, the network's, or the one of a run before that was cut
  * short. */
 #include "planner/parts.h"
+#include "report/whole.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@ enum { QUICK_NETWORK_PASSES = 200, FULL_NETWORK_PASSES = 2000 };
 /* Under auto priced tables of segments race where their prices are at most a sixteenth of the search's, and
  * at least 64, what a few blocks take. */
 enum { SEGMENTS_PART = 16, SEGMENTS_LEAST = 64 };
-static const double SAME = 1e-6; /* a report prints six digits */
+static const double SAME = 1e-6; /* of peaks; of times: report_costs_the_same */
 
 /* ---- the network ---- */
 
@@ -240,11 +241,6 @@ static bool is_preferred(const struct search_plan *plan, const struct search_pla
     return plan->factor_count < than->factor_count;
 }
 
-static bool costs_the_same(const struct search_plan *plan, struct cost cost)
-{
-    return plan->cost.over_steps == cost.over_steps && (double)plan->cost.c <= (1 + SAME) * (double)cost.c;
-}
-
 void planner_job_best(const struct planner_job *j, const struct search_state *state, bool whole,
                       struct search_plan *out)
 {
@@ -254,10 +250,10 @@ void planner_job_best(const struct planner_job *j, const struct search_state *st
         if (!runner.estimated && is_better(&runner, out))
             *out = runner;
     struct cost least = out->cost;
-    if (costs_the_same(&state->best, least) && is_preferred(&state->best, out))
+    if (report_costs_the_same(state->best.cost, least) && is_preferred(&state->best, out))
         *out = state->best;
     for (uint32_t i = 0; planner_job_runner(j, i, &runner); i++)
-        if (!runner.estimated && costs_the_same(&runner, least) && is_preferred(&runner, out))
+        if (!runner.estimated && report_costs_the_same(runner.cost, least) && is_preferred(&runner, out))
             *out = runner;
     if (j->has_given && !is_better(out, &j->given)) /* no better one: the answer is the plan that was sent */
         *out = j->given;

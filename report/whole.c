@@ -8,9 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HUNDREDTH = 100 };        /* from which share on a dimension has to be explained */
-static const double SAME = 1e-6; /* costs that a reader cannot tell apart (six digits) are the same */
-enum { PRICED = 24 };            /* dimensions whose best try is priced: those with most memory or time */
+enum { HUNDREDTH = 100 }; /* from which share on a dimension has to be explained */
+enum { PRICED = 24 };     /* dimensions whose best try is priced: those with most memory or time */
 
 struct finder {
     const struct plan_context *context;
@@ -252,7 +251,7 @@ static enum error_code try_group(struct finder *finder, struct report_whole *who
         whole->reason = whole->takes_turn ? REPORT_NO_GAIN : REPORT_CONFLICT_LOST;
     if (whole->tried &&
         cost_compare(whole->cost, whole->hash, finder->report->cost, finder->plan->hash) < 0 &&
-        (double)whole->cost.c < (1 - SAME) * (double)finder->report->cost.c)
+        whole->cost.c < finder->report->cost.c && !report_costs_the_same(finder->report->cost, whole->cost))
         whole->reason = REPORT_MISSED;
     return ERROR_OK;
 }

@@ -12,6 +12,12 @@ enum error_code report_find_whole(const struct plan_context *context, struct eva
                                   const struct plan *plan, const struct spmd_local *local,
                                   const struct price_held *held, const int64_t *step_times, bool priced,
                                   struct report *report, struct error *e) BASE_CHECKED;
+/* Is a plan of this cost as good as the one of the least? To 1e-6, as a report prints six digits: among such
+ * plans the one with less memory, then the plainer one is the answer (planner/race.c). */
+static inline bool report_costs_the_same(struct cost cost, struct cost least)
+{
+    return cost.over_steps == least.over_steps && (double)cost.c <= (1 + 1e-6) * (double)least.c;
+}
 /* its section of report.txt */
 void report_text_whole(const struct report *report, struct text *out);
 const char *report_reason_name(enum report_reason reason); /* "does_not_divide" */

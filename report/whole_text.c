@@ -18,6 +18,8 @@ static void text_price(const struct report *report, const struct report_whole *w
     char change[32] = "the same time";
     if (more >= LEAST_CHANGE || more <= -LEAST_CHANGE)
         snprintf(change, sizeof change, "%+.1f %%", more);
+    else if (whole->reason == REPORT_MISSED) /* better by more than 1e-6 */
+        snprintf(change, sizeof change, "%+.2g %%", more);
     text_printf(text, "best try %s%s: %s (%s), %s%s", whole->best, whole->first ? " first" : "", step, change,
                 peak, whole->peak_bytes > report->memory_limit_bytes ? ", which does not fit" : "");
 }

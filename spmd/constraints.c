@@ -163,11 +163,41 @@ static bool of_condition(const struct ir_program *program, uint32_t value)
            at->block == ir_region_block(program, op, 0);
 }
 
+static bool is_in_loop(const struct ir_program *program, uint32_t value)
+{
+    uint32_t op = program->regions[program->blocks[program->values[value].block].region].op;
+    return op != IR_NONE && program->ops[op].code == IR_WHILE;
+}
+
+/* A row that a loop stacks: [x] made [1, x] for a dynamic_update_slice alone. A framework makes it when it
+ * lowers (jax.lax.scan), and its user has no name for it; x, which is a candidate, too, has the same
+ * blocks. */
+static bool is_stacked_row(const struct finder *finder, uint32_t value)
+{
+    const struct ir_program *program = finder->n->program;
+    uint32_t op = program->values[value].op, first = finder->use_start[value];
+    if (op == IR_NONE || !is_in_loop(program, value) || finder->use_start[value + 1] == first ||
+        (program->ops[op].code != IR_BROADCAST_IN_DIM && program->ops[op].code != IR_RESHAPE))
+        return false;
+    const struct ir_type *row = ir_value_type(program, value),
+                         *from = ir_value_type(program, ir_operand(program, op, 0));
+    if (row->rank != from->rank + 1 || ir_type_dims(program, row)[0] != 1 ||
+        memcmp(ir_type_dims(program, row) + 1, ir_type_dims(program, from), from->rank * sizeof(int64_t)) !=
+            0)
+        return false;
+    for (uint32_t i = first; i < finder->use_start[value + 1]; i++)
+        if (program->ops[finder->n->spaces[finder->slot_space[finder->uses[i]]].op].code !=
+            IR_DYNAMIC_UPDATE_SLICE)
+            return false;
+    return true;
+}
+
 /* constants and what is made of them cost nothing in any form; scalars have none */
 static bool worth_saying(const struct finder *finder, uint32_t value)
 {
     uint32_t op = finder->n->program->values[value].op;
-    if (!nda_atom_count(finder->n, value) || of_condition(finder->n->program, value))
+    if (!nda_atom_count(finder->n, value) || of_condition(finder->n->program, value) ||
+        is_stacked_row(finder, value))
         return false;
     return op == IR_NONE || spmd_forms_freedom(finder->forms, op) != SPMD_FREE;
 }

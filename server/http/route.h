@@ -14,7 +14,7 @@ enum body_kind {
     BODY_BLOB,    /* streamed into the store as it is, whatever the bytes are (workers) */
     BODY_SUBMIT,  /* JSON in memory, or multipart/form-data in an unlinked file */
     BODY_PROBLEM, /* like a module, up to LIMIT_PROBLEM bytes */
-    BODY_SMALL    /* in memory, any type: forms, small JSON */
+    BODY_SMALL    /* in memory, any type (the handler judges it): forms, small JSON */
 };
 
 /* Who may use a route. A key's role is one of the first four; each may also do what the one before may. */

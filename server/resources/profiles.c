@@ -5,6 +5,7 @@
 
 #include "api/profile.h"
 #include "queue/profiles.h"
+#include "server/http/headers.h"
 
 static void answer(struct exchange *exchange, int status, const char *name, long long version,
                    const char *json)
@@ -35,7 +36,8 @@ void handle_profile_put(struct exchange *exchange)
     long long version = 0, was = 0;
     const struct body *body = &exchange->body;
     enum error_code code = check_name(exchange->params[0], &e);
-    if (code == ERROR_OK && (body->fd >= 0 || exchange->gzip))
+    const char *type = exchange->content_type ? exchange->content_type : "";
+    if (code == ERROR_OK && (!header_is_type(type, "application/json") || exchange->gzip))
         code = error_set(&e, ERROR_MEDIA_TYPE, "a profile is sent as application/json");
     if (code == ERROR_OK)
         code = api_profile_canonical(body->memory.at ? body->memory.at : "", body->memory.size, &json, &e);

@@ -20,12 +20,11 @@ static enum error_code sort_parts(const struct part *list, size_t count, bool wi
         int k = 0, known = with_plan ? 3 : 2;
         while (k < known && strcmp(list[i].name, names[k]) != 0)
             k++;
-        if (with_plan && (k == known || by_name[k]))
-            return error_set(e, ERROR_INVALID_REQUEST, "the parts are module, request and plan, each once");
         if (k == known)
-            return error_set(e, ERROR_INVALID_REQUEST, "the parts are module and request; there is another");
+            return error_set(e, ERROR_INVALID_REQUEST, "the parts are %s, each once; '%.64s' is none of them",
+                             with_plan ? "module, request and plan" : "module and request", list[i].name);
         if (by_name[k])
-            return error_set(e, ERROR_INVALID_REQUEST, "a part is there twice");
+            return error_set(e, ERROR_INVALID_REQUEST, "the part '%s' is there twice", names[k]);
         by_name[k] = &list[i];
     }
     return ERROR_OK;

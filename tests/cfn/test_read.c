@@ -86,6 +86,15 @@ static void damage_is_named(void **state)
            "\"costs\":[[1,2]]}}",
            "/edges/nodes/0", "does not exist");
     refuse("{\"usage_limit\":1} x", "", "text after");
+    refuse("{\"usage_limit\":1,\"usage_limit\":2}", "/usage_limit", "appears twice");
+    refuse("{\"name\":\"a\",\"name\":\"b\"}", "/name", "appears twice");
+    refuse("{\"problem\":{\"nodes\":{},\"nodes\":{}}}", "/problem/nodes", "appears twice");
+    refuse("{\"edges\":{},\"edges\":{}}", "/edges", "appears twice");
+    refuse("{\"problem\":{},\"problem\":{}}", "/problem", "appears twice");
+    refuse("{\"problem\":{\"costs\":[[1]],\"nodes\":{\"costs\":[[1]]}}}", "/problem/nodes/costs",
+           "appears twice");
+    refuse("{\"costs\":[[9223372036854775807,9223372036854775808]]}", "/costs/0/1", "64 bits");
+    refuse("{\"costs\":[[9.3e18]]}", "/costs/0/0", "64 bits");
     refuse("{\"a\":[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[", "/a",
            "nested");
 }

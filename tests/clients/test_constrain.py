@@ -109,7 +109,7 @@ def test_remat_and_functions():
         inner = jax.checkpoint(lambda x, w: jnp.tanh(jax.nn.relu(x @ w)))
         return jax.grad(lambda w: inner(x, w).sum())(w)
 
-    args, here = (jnp.ones((8, 16)), jnp.ones((16, 16))), f"test_constrain.py:{test_remat_and_functions.__code__.co_firstlineno + 3}"
+    args, here = (jnp.full((8, 16), 0.1), jnp.ones((16, 16))), f"test_constrain.py:{test_remat_and_functions.__code__.co_firstlineno + 3}"
     spec, none = jax.sharding.PartitionSpec("data"), ((), ())
     dot = ("stablehlo.dot_general", here, "a/dot_general")
     for each in (constraining.Constraint("stablehlo.optimization_barrier", "checkpoint", "a/checkpoint", 0, 2, "f32[8,16]", spec, (), (dot,)),
@@ -141,6 +141,22 @@ def test_doubt():
     assert any(issubclass(each.category, toast.DoubtfulConstraintWarning) and "3 values" in str(each.message) for each in said), said
 
 
+def test_said():
+    """Weights of a scan: XLA adds their gradients up over the devices in each iteration whatever is constrained, and the list says so."""
+    def step(w, x):
+        loss = lambda w: jax.lax.scan(lambda h, _: (jnp.tanh(h @ w), None), x, None, length=6)[0].sum()     # noqa: E731
+        return w - 0.1 * jax.grad(loss)(w), x.sum()
+    args = (jnp.ones((64, 64)), jnp.ones((32, 64)))
+    plan = toast.plan(step, *args, mesh=MESH, device="a100-40", pins={"x": jax.sharding.PartitionSpec("data"), "w": jax.sharding.PartitionSpec()},
+                      planner="propagate")
+    moved = plan.report["constraints"]["moved_bytes"]
+    assert moved["constraints"] > 2 * moved["annotated"], moved
+    assert "plan.jit()" in str(plan.constraints) and "loop's iterations" in str(plan.constraints), str(plan.constraints)
+    assert "are enough" not in str(plan.constraints)
+    listed = sum(hlo.collective_bytes(jax.jit(plan.constrain(step), **shardings(plan)).lower(*args).compile().as_text()).values())
+    assert listed <= 1.1 * moved["constraints"] + 1024 and listed > 2 * moved["annotated"], (listed, moved)
+
+
 def test_not_found():
     step, args, plan = planned(lambda: models.gpt(vocabulary=512), 0.3)
     other = lambda *a: jax.tree_util.tree_map(jnp.copy, (a[0], jnp.float32(0)))      # noqa: E731  makes none of the values
@@ -162,4 +178,4 @@ def test_bytes():
 if __name__ == "__main__":
     sys.exit(support.run_all(*([test_bytes] if sys.argv[1:] == ["bytes"] else [test_numbers, test_each_once, test_in_scan, test_loops,
                                                                                          test_remat_and_functions, test_products_are_seen,
-                                                                                         test_doubt, test_not_found])))
+                                                                                         test_doubt, test_said, test_not_found])))

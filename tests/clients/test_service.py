@@ -41,6 +41,7 @@ def main():
                 toast.plan(jitted, *ARGS, **{**OPTIONS, **more}, url=url)
             except toast.ToastError as error:
                 assert type(error) is kind and word in str(error), f"{type(error).__name__}: {error}"
+                assert str(error).count("not in the catalogue") <= 1, f"a reason that is said twice: {error}"
             else:
                 raise AssertionError(f"{more} was taken")
 

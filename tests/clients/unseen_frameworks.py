@@ -178,6 +178,6 @@ def mixer():
 
 
 # the gradients of the convnet's two branches are convolutions that leave partial sums: XLA reduces each (docs/forms.md)
-UNSEEN = {"linen convnet, batch norms": (convnet, FOUR_TWO, 0.4, 1.3), "linen scan, remat, adafactor": (deep_adafactor, FOUR_TWO, 0.3, 1.1, None),
+UNSEEN = {"linen convnet, batch norms": (convnet, FOUR_TWO, 0.4, 1.3), "linen scan, remat, adafactor": (deep_adafactor, FOUR_TWO, 0.3),
           "nnx attention, tied": (nnx_attention, {"data": 2, "model": 4}, 0.4),
           "equinox attention": (equinox_attention, FOUR_TWO, 0.4), "haiku mixer": (mixer, FOUR_TWO, 0.4)}

@@ -61,8 +61,8 @@ def module(body, headers=b""):
     return post("/v1/modules", body, headers + CLOSE)
 
 
-def profile(body, name=b"p"):
-    return (b"PUT /v1/profiles/" + name + b" HTTP/1.1\r\n" + H + JSON + CLOSE + b"Content-Length: %d\r\n\r\n" % len(body)) + body
+def profile(body, name=b"p", kind=JSON):
+    return (b"PUT /v1/profiles/" + name + b" HTTP/1.1\r\n" + H + kind + CLOSE + b"Content-Length: %d\r\n\r\n" % len(body)) + body
 
 
 def problem(old=b"", new=b"", query=""):
@@ -381,6 +381,8 @@ ROWS = [
      "/collectives/0/kind"),
     ("profiles", "a collective of no device", profile(TABLE.replace(b"8", b"0")), 422, "invalid_request", "/collectives/0/devices"),
     ("profiles", "points not in order", profile(TABLE.replace(b"[3,4]", b"[1,4]")), 422, "invalid_request", "/collectives/0/points/1"),
+    ("profiles", "no type", profile(b"{}", kind=b""), 415, "unsupported_media_type", None),
+    ("profiles", "form type", profile(b"{}", kind=FORM), 415, "unsupported_media_type", None),
     ("profiles", "duplicate key", profile(b'{"flops":{},"flops":{}}'), 400, "invalid_json", (1, 19)),
     ("profiles", "name with markup", profile(b"{}", b"%3Cb%3E"), 400, "malformed_request", None),
     ("profiles", "name of 64", profile(b"{}", b"a" * 64), 400, "malformed_request", None),
@@ -427,12 +429,19 @@ PROBLEM_ROWS = [
     ("problems", "usage of 1e400", problem(b"[5,6]", b"[1e400,6]"), 422, "invalid_request", "/usages/0/0"),
     ("problems", "usage below 0", problem(b"[5,6]", b"[-5,6]"), 422, "invalid_request", "/usages/0/0"),
     ("problems", "half a usage", problem(b"[5,6]", b"[5.5,6]"), 422, "invalid_request", "/usages/0/0"),
+    ("problems", "limit twice", problem(b"99}", b'99,"usage_limit":8}'), 422, "invalid_request", "/usage_limit"),
+    ("problems", "cost of 2^63", problem(b"[3,4]", b"[3,9223372036854775808]"), 422, "invalid_request", "/costs/1/1"),
     ("problems", "limit below 0", problem(b"99", b"-1"), 422, "invalid_request", "/usage_limit"),
     ("problems", "interval turned", problem(b"[0,4]", b"[4,0]"), 422, "invalid_request", "/intervals/0"),
     ("problems", "node without values", problem(b"[1,2],[3,4]", b"[],[3,4]"), 422, "invalid_request", "/costs/0"),
     ("problems", "units that are no number", problem(query="?units=x"), 400, "malformed_request", "units"),
     ("problems", "negative seconds", problem(query="?seconds=-1"), 400, "malformed_request", "seconds"),
 ]
+
+
+# words of the answer's detail
+DETAILS = {("multipart", "a part twice"): "'request' is there twice", ("multipart", "an unknown part"): "'quest' is none of them",
+           ("profiles", "no type"): "a profile is sent as application/json", ("problems", "limit twice"): "usage_limit appears twice"}
 
 
 def answer_of(data):
@@ -468,6 +477,7 @@ def check(service, row):
         assert problem["line"] >= 1 and problem["column"] >= 0, problem
     if isinstance(more, str):
         assert problem["errors"][0]["pointer"] == more, problem
+    assert DETAILS.get((group, name), "") in problem["detail"], problem
     return status
 
 

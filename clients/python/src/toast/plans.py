@@ -119,7 +119,8 @@ class Plan(PlanFiles):
     def constraints(self) -> Constraints:
         """What to write into the model besides the specs, as lines to paste when printed: with_sharding_constraint of the values that
         the specs of arguments and results leave to XLA. plan.report['constraints']['moved_bytes'] says what it saves."""
-        return constraining.read(self.json.get("constraints", ()), specification)
+        said = self.report.get("constraints")
+        return constraining.read(self.json.get("constraints", ()), specification, said and said["moved_bytes"])
 
     def constrain(self, step: Callable[..., Any]) -> Callable[..., Any]:
         """`step`, the function that was planned, with these constraints put in: for a jax.jit of your own with in_shardings and

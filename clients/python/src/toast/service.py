@@ -123,8 +123,8 @@ def _refusal(status: int, said: bytes) -> PlanningFailed:
         problem = json.loads(said)
     except ValueError:
         return PlanningFailed(f"the service answered {status}: {said[:200]!r}")
-    where = "; ".join(f"{each['pointer']}: {each['reason']}" for each in problem.get("errors") or [])
     text = problem.get("detail") or problem.get("title") or str(status)
+    where = "; ".join(each["pointer"] + (f": {each['reason']}" if each["reason"] != text else "") for each in problem.get("errors") or [])
     code = problem.get("code")
     kind = _class(code) if status in (400, 413, 422) else PlanningFailed
     return kind(f"{text} ({where})" if where else f"{text} ({code})", code=code)
