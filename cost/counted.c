@@ -59,7 +59,7 @@ static uint32_t read_until(const struct price_scratch *scratch, uint32_t argumen
 static void count_result(struct price_scratch *scratch, const struct spmd_local *local, uint32_t buffer,
                          uint32_t argument, uint8_t part)
 {
-    int64_t bytes = local->values[buffer].bytes;
+    int64_t bytes = price_held_bytes(scratch, local, buffer);
     uint32_t made = made_at(scratch, local, buffer), end = made + 1;
     if (argument == NDA_NONE) {
         price_count(scratch, part, -bytes, (struct live_range){0, made});

@@ -180,16 +180,32 @@ static uint32_t collect_roots(struct price_scratch *scratch, const struct spmd_l
     return first;
 }
 
+/* the last barrier that the step reads an operand through */
+static uint32_t behind_of(const struct price_scratch *scratch, const struct spmd_local *local,
+                          const struct spmd_step *step)
+{
+    uint32_t last = 0;
+    for (uint32_t operand = 0; scratch->barrier_count && operand < step->operand_count; operand++) {
+        uint32_t behind = scratch->values[local->operands[step->operands + operand]].behind;
+        last = behind > last ? behind : last;
+    }
+    return last;
+}
+
 /* a step that reads its roots now: a kernel, a collective or a mark */
-static void add_kernel(struct price_scratch *scratch, uint32_t step, uint32_t first)
+static void add_kernel(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step,
+                       uint32_t first)
 {
     scratch->kernels[scratch->kernel_count++] =
-        (struct kernel){.step = step, .roots = first, .root_count = (uint32_t)scratch->pool_count - first};
+        (struct kernel){.step = step,
+                        .roots = first,
+                        .root_count = (uint32_t)scratch->pool_count - first,
+                        .behind = behind_of(scratch, local, &local->steps[step])};
 }
 
 static void use_operands(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step)
 {
-    add_kernel(scratch, step, collect_roots(scratch, local, &local->steps[step]));
+    add_kernel(scratch, local, step, collect_roots(scratch, local, &local->steps[step]));
 }
 
 static void set_roots(struct price_scratch *scratch, uint32_t value, uint8_t state, uint32_t first)
@@ -221,7 +237,7 @@ static void make_kernel(struct price_scratch *scratch, const struct spmd_local *
                         uint32_t first)
 {
     const struct spmd_step *entry = &local->steps[step];
-    add_kernel(scratch, step, first);
+    add_kernel(scratch, local, step, first);
     for (uint32_t result = 0; result < entry->result_count; result++) {
         scratch->values[entry->results + result].state = VALUE_BUFFER;
         scratch->values[entry->results + result].wide =
@@ -249,11 +265,24 @@ static bool make_alias(struct price_scratch *scratch, const struct spmd_local *l
     return true;
 }
 
+/* its number */
+static uint32_t add_barrier(struct price_scratch *scratch, const struct spmd_local *local,
+                            const struct spmd_step *step)
+{
+    uint32_t first = collect_roots(scratch, local, step);
+    GROW(scratch->barriers, scratch->barrier_room, scratch->barrier_count + 1);
+    scratch->barriers[scratch->barrier_count] =
+        (struct barrier){first, (uint32_t)scratch->pool_count - first, behind_of(scratch, local, step)};
+    return (uint32_t)++scratch->barrier_count;
+}
+
 static void fuse_alias(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step)
 {
     const struct spmd_step *entry = &local->steps[step];
+    uint32_t barrier = price_is_barrier(scratch, entry) ? add_barrier(scratch, local, entry) : 0;
     for (uint32_t o = 0; o < entry->operand_count; o++) {
         uint32_t operand = local->operands[entry->operands + o], result = entry->results + o;
+        scratch->values[result].behind = barrier ? barrier : scratch->values[operand].behind;
         if (make_alias(scratch, local, result, operand))
             continue;
         uint32_t first = (uint32_t)scratch->pool_count;
@@ -301,7 +330,7 @@ static void close_region(struct price_scratch *scratch, const struct spmd_local 
 static inline void begin_value(struct value_work *work)
 {
     work->state = VALUE_BUFFER;
-    work->mark = 0;
+    work->mark = work->behind = 0;
     work->wide = work->scattered = work->turned = work->whole = work->inner = work->twice = 0;
 }
 
@@ -337,10 +366,12 @@ void price_fuse(struct price_scratch *scratch, const struct spmd_local *local)
         case FATE_ALIAS: fuse_alias(scratch, local, i); break;
         case FATE_FUSED: {
             uint32_t first = collect_roots(scratch, local, step);
-            if (scratch->pool_count - first <= ROOTS_MAX)
+            if (scratch->pool_count - first <= ROOTS_MAX) {
                 set_roots(scratch, step->results, VALUE_FUSED, first);
-            else
+                scratch->values[step->results].behind = behind_of(scratch, local, step);
+            } else {
                 make_kernel(scratch, local, i, first);
+            }
             break;
         }
         case FATE_KERNEL: make_kernel(scratch, local, i, collect_roots(scratch, local, step)); break;

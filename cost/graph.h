@@ -1,7 +1,7 @@
 /* The units of a local program and which of them read which: what schedule.c orders. scratch.c owns the
  * memory.
  *
- *   units   [arguments ..][units in program order ..][the unit that returns the results]
+ *   units   [arguments ..][barriers ..][units in program order ..][the unit that returns the results]
  *   edges   one list after another:  [reads of unit i ..][reads of unit i + 1 ..]
  *                                      ^ units[i].reads, read_count of them: numbers of units
  */
@@ -14,7 +14,7 @@
 enum unit_state { UNIT_WAITS, UNIT_OPEN, UNIT_PLACED };
 
 struct unit {
-    uint32_t first, last;       /* kernels [first, last] of the scratch */
+    uint32_t first, last;       /* kernels [first, last] of the scratch; of a barrier first > last */
     uint32_t reads, read_count; /* range of graph.edges: units and arguments whose buffers it reads */
     uint32_t users;
     int64_t bytes;        /* of the buffers it makes */

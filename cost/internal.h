@@ -77,6 +77,7 @@ struct op_info {
     uint8_t short_row;  /* OP_REDUCE: of one array, along its last dimension, at most ROW_MOST elements */
     uint8_t centred;    /* elementwise: x less a short row's reduction of x, as in a softmax */
     uint8_t normal;     /* a row less its mean, over its deviation, or that in another element type */
+    uint8_t barrier;    /* keeps what reads its results behind all of its operands */
     uint8_t repeats;    /* broadcast: a new dimension between two of its operand's; 0: none */
     uint8_t batch_dims; /* dots: so many dimensions of the result are batched over */
     uint8_t stacked;    /* dots: bits of operands 0, 1 and the result (4) that are a row of matrices */
@@ -137,6 +138,7 @@ struct value_work {
     uint32_t mark, slot;   /* last union it was put into, and its place there */
     uint32_t last;         /* last time something needs the buffer */
     uint32_t before;       /* .. and the one before that */
+    uint32_t behind;       /* number of the last barrier it is read through; 0: none */
     uint32_t home_free;    /* homed: first time nothing needs what the place held before */
     uint8_t root_count;    /* at most ROOTS_MAX */
     uint8_t state;         /* enum value_state */
@@ -199,6 +201,7 @@ struct sibling_group {
 struct kernel {
     uint32_t step;
     uint32_t roots, root_count; /* the buffers it reads, in the pool */
+    uint32_t behind;            /* number of the last barrier that it reads through; 0: none */
     int64_t ps;                 /* once, not x trips; 0 for marks */
     int64_t copy_ps;  /* of collectives: compute that puts their blocks in order; of dots, part of ps: what
                       * reads their turned operands and result */
@@ -209,6 +212,12 @@ struct kernel {
     uint32_t together; /* combine.c: number (1 ..) of the reduce_scatter that it is part of; 0: none */
     uint32_t next;     /* what runs as one with it, in another place of the program; 0: it is the last */
     bool follows;      /* it is the next of one */
+};
+
+/* An optimization_barrier outside loops, where the compiler orders the program with it: the buffers of its
+ * operands, in the pool, and the barrier that those are read through. */
+struct barrier {
+    uint32_t roots, root_count, behind;
 };
 
 /* A reduce_scatter that may be combined with others (combine.c). */
@@ -262,6 +271,8 @@ struct price_scratch {
     size_t delta_room;      /* per time + 2; after price_memory: bytes alive */
     struct kernel *kernels; /* in program order */
     size_t kernel_count, kernel_room;
+    struct barrier *barriers; /* in program order */
+    size_t barrier_count, barrier_room;
     const struct kernel *line; /* the kernels in the order whose memory is priced; borrowed */
     int64_t counted_peak;      /* in that order, by least_order: what its compiler compares orders by */
     bool by_memory;            /* that is the order of what frees most */
@@ -509,6 +520,12 @@ static inline const struct op_info *step_info(const struct price_scratch *scratc
         return &price_idle_info;
     return info->picks && scratch->rules & COST_FUSE_PICKS ? &price_pick_info : info;
 }
+/* a barrier that the compiler orders the program with: what reads its results runs behind all of its
+ * operands, which are in memory */
+static inline bool price_is_barrier(const struct price_scratch *scratch, const struct spmd_step *step)
+{
+    return scratch->least_order && step->kind == SPMD_OP && !step->depth && step_info(scratch, step)->barrier;
+}
 extern const struct op_info price_slice_info, price_masked_info, price_partial_info, price_mark_info;
 /* facts of any step; what is no op is described as one */
 static inline const struct op_info *price_info_of(const struct price_scratch *scratch,
@@ -526,13 +543,25 @@ static inline int64_t price_held_bytes(const struct price_scratch *scratch, cons
 {
     return local->values[value].bytes + (scratch->tiled ? scratch->padding[value] : 0);
 }
+/* the value whose elements stand in its buffer */
+static inline uint32_t price_stands_for(const struct price_scratch *scratch, const struct spmd_local *local,
+                                        uint32_t value)
+{
+    return scratch->values[value].whole ? local->operands[local->steps[local->values[value].step].operands]
+                                        : value;
+}
 /* bytes of its buffer */
 static inline int64_t stored_bytes(const struct price_scratch *scratch, const struct spmd_local *local,
                                    uint32_t value)
 {
-    if (scratch->values[value].whole)
-        value = local->operands[local->steps[local->values[value].step].operands];
-    return price_held_bytes(scratch, local, value)
+    return price_held_bytes(scratch, local, price_stands_for(scratch, local, value))
+           << (scratch->values[value].wide + scratch->values[value].twice);
+}
+/* .. and of the elements in it */
+static inline int64_t price_unpadded_bytes(const struct price_scratch *scratch,
+                                           const struct spmd_local *local, uint32_t value)
+{
+    return local->values[price_stands_for(scratch, local, value)].bytes
            << (scratch->values[value].wide + scratch->values[value].twice);
 }
 /* does operand o of a kernel have to be in memory? */

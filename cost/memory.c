@@ -273,7 +273,7 @@ static void share_in_kernel(struct price_scratch *scratch, const struct spmd_loc
     const struct root *roots = scratch->pool + k->roots;
     for (uint32_t i = 0; i < k->root_count; i++) {
         /* if only part of it is read, elements would be written before they are read */
-        bool whole = roots[i].bytes >= stored_bytes(scratch, local, roots[i].value);
+        bool whole = roots[i].bytes >= price_unpadded_bytes(scratch, local, roots[i].value);
         if (whole && take_over(scratch, local, now, roots[i].value, step->results))
             return;
     }

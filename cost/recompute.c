@@ -121,7 +121,7 @@ void price_weigh(struct price_scratch *scratch, const struct spmd_local *local)
         const struct spmd_step *step = &local->steps[i];
         const struct op_info *info = price_info_of(scratch, step);
         for (uint32_t result = 0; result < step->result_count; result++)
-            if (fuses(info) && !(info->scores && scratch->stores_softmax))
+            if (fuses(info) && !(info->scores && scratch->stores_softmax) && !price_is_barrier(scratch, step))
                 weigh(scratch, local, step, info, result);
             else
                 stands_alone(scratch, local, step->results + result);
@@ -228,6 +228,7 @@ void price_note_uses(struct price_scratch *scratch, const struct spmd_local *loc
                           ? read_in_batches(local, entry, info->batch_dims)
                           : 0;
     uint32_t made = makes_zeros(scratch, local, entry, info) ? 0 : NDA_NONE; /* the operand that it makes */
+    uint8_t held = price_is_barrier(scratch, entry) ? HARD_OTHER : 0;
     for (uint32_t operand = 0; operand < entry->operand_count; operand++) {
         struct value_use *use = &scratch->uses[local->operands[entry->operands + operand]];
         const struct value_use *result = fate == FATE_ALIAS ? &results[operand] : results;
@@ -239,6 +240,7 @@ void price_note_uses(struct price_scratch *scratch, const struct spmd_local *loc
                                                    : READ_ALONG;
         use->batched |= fate == FATE_ALIAS ? result->batched : batched;
         use->hard |= operand == made               ? 0
+                     : held                        ? held
                      : fate != FATE_ALIAS          ? price_wants_buffer(scratch, info, operand)
                      : info->class == OP_TRANSPOSE ? result->hard
                                                    : reshaped(result->hard);

@@ -376,6 +376,7 @@ static struct op_info describe_op(const struct ir_program *program, uint32_t op)
     info.idle = info.class == OP_REDUCE && reduces_nothing(program, op);
     info.scores = is_of_scores(program, op);
     info.joins = family == IR_FAMILY_CONCATENATE;
+    info.barrier = family == IR_FAMILY_BARRIER && info.class == OP_ALIAS;
     info.repeats = repeated_dim(program, op);
     info.picks = info.class == OP_UPDATE && scatters_elements(program, op);
     info.centred = is_centred(program, op);

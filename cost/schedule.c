@@ -1,7 +1,8 @@
 /* Other orders for the same local program.
  *
- * Units: a kernel with what is fused into it, the members of one combined collective, or a whole loop or
- * branch (whose inside keeps its order). An order of units that respects which buffers they read becomes
+ * Units: a kernel with what is fused into it, the members of one combined collective, a whole loop or branch
+ * (whose inside keeps its order), or a barrier, which has no kernel and stands between its operands and all
+ * that reads its results. An order of units that respects which buffers they read becomes
  * an order of kernels (price_depth_first: what the memory of a plan is priced in beside program order) or
  * of steps (price_reorder): what is fused stands right before the first kernel that reads it.
  *
@@ -36,6 +37,12 @@ static uint32_t unit_end(const struct price_graph *graph, uint32_t kernel)
     return last;
 }
 
+/* a unit without kernels */
+static inline bool is_barrier(const struct unit *unit)
+{
+    return unit->first > unit->last;
+}
+
 /* the kernel after k in the unit's order; 0: there is none */
 static inline uint32_t next_in_unit(const struct price_graph *graph, const struct unit *unit, uint32_t k)
 {
@@ -44,22 +51,38 @@ static inline uint32_t next_in_unit(const struct price_graph *graph, const struc
     return k < unit->last ? k + 1 : 0;
 }
 
+static void add_read(struct price_graph *graph, uint32_t self, uint32_t from)
+{
+    if (from == self || graph->units[from].read_by == self + 1)
+        return;
+    graph->units[from].read_by = self + 1;
+    graph->units[from].users++;
+    VEC_PUSH(&graph->edges, from);
+}
+
+/* a kernel's or barrier's roots, and the barrier that it is behind */
+static void add_roots(struct price_graph *graph, uint32_t self, uint32_t roots, uint32_t count,
+                      uint32_t behind)
+{
+    for (uint32_t root = roots; root < roots + count; root++) {
+        uint32_t value = graph->scratch->pool[root].value, step = graph->local->values[value].step;
+        add_read(graph, self, step == SPMD_NONE ? value : graph->unit_of[step]);
+    }
+    if (behind)
+        add_read(graph, self, graph->local->argument_count + behind - 1);
+}
+
 static void add_reads(struct price_graph *graph, uint32_t self)
 {
     struct unit *unit = &graph->units[self];
     unit->reads = (uint32_t)graph->edges.count;
-    for (uint32_t k = unit->first, more = 1; more; k = more = next_in_unit(graph, unit, k)) {
+    if (is_barrier(unit)) {
+        const struct barrier *barrier = &graph->scratch->barriers[self - graph->local->argument_count];
+        add_roots(graph, self, barrier->roots, barrier->root_count, barrier->behind);
+    }
+    for (uint32_t k = unit->first, more = !is_barrier(unit); more; k = more = next_in_unit(graph, unit, k)) {
         const struct kernel *kernel = &graph->scratch->kernels[k];
-        for (uint32_t root = 0; root < kernel->root_count; root++) {
-            uint32_t value = graph->scratch->pool[kernel->roots + root].value,
-                     step = graph->local->values[value].step;
-            uint32_t from = step == SPMD_NONE ? value : graph->unit_of[step];
-            if (from == self || graph->units[from].read_by == self + 1)
-                continue;
-            graph->units[from].read_by = self + 1;
-            graph->units[from].users++;
-            VEC_PUSH(&graph->edges, from);
-        }
+        add_roots(graph, self, kernel->roots, kernel->root_count, kernel->behind);
     }
     unit->read_count = (uint32_t)graph->edges.count - unit->reads;
 }
@@ -105,12 +128,15 @@ static struct price_graph *make_units(struct price_scratch *scratch, const struc
     graph->scratch = scratch;
     graph->edges.count = graph->stack.count = 0;
     graph->placed = 0;
-    GROW(graph->units, graph->unit_room, local->argument_count + scratch->kernel_count + 1);
+    GROW(graph->units, graph->unit_room,
+         local->argument_count + scratch->barrier_count + scratch->kernel_count + 1);
     GROW(graph->unit_of, graph->unit_of_room, (size_t)local->step_count + 1);
-    GROW(graph->order, graph->order_room, scratch->kernel_count + 1);
+    GROW(graph->order, graph->order_room, scratch->barrier_count + scratch->kernel_count + 1);
     for (uint32_t argument = 0; argument < local->argument_count; argument++)
         graph->units[argument] = (struct unit){.bytes = local->values[argument].bytes, .state = UNIT_PLACED};
     graph->count = local->argument_count;
+    for (size_t barrier = 0; barrier < scratch->barrier_count; barrier++)
+        graph->units[graph->count++] = (struct unit){.first = 1};
     for (uint32_t k = 0; k < scratch->kernel_count; k++)
         if (!scratch->kernels[k].follows) {
             add_unit(graph, k);
@@ -221,7 +247,7 @@ static void order_depth_first(struct price_graph *graph)
 
 static void put_in_line(struct price_graph *graph, const struct unit *unit, uint32_t *count)
 {
-    for (uint32_t k = unit->first, more = 1; more; k = more = next_in_unit(graph, unit, k))
+    for (uint32_t k = unit->first, more = !is_barrier(unit); more; k = more = next_in_unit(graph, unit, k))
         graph->line[(*count)++] = graph->scratch->kernels[k];
 }
 
@@ -407,6 +433,8 @@ static void place_step(const struct price_graph *graph, struct steps *out, uint3
 static void place_unit(const struct price_graph *graph, struct steps *out, const struct unit *unit)
 {
     const struct kernel *kernels = graph->scratch->kernels;
+    if (is_barrier(unit))
+        return;
     uint32_t first = kernels[unit->first].step, last = kernels[unit->last].step;
     for (uint32_t step = first; step <= last && first != last; step++) {
         const struct spmd_step *entry = &graph->local->steps[step];

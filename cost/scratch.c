@@ -57,6 +57,7 @@ void price_scratch_destroy(struct price_scratch *scratch)
     free(scratch->sets);
     free(scratch->groups);
     free(scratch->readers);
+    free(scratch->barriers);
     free(scratch->scatters);
     free(scratch->combined_last);
     free(scratch->late);
@@ -126,6 +127,6 @@ void price_prepare(struct price_scratch *scratch, const struct spmd_local *local
     if (scratch->tiled)
         price_tile(scratch, local);
     scratch->again_root_count = scratch->set_count = 0;
-    scratch->pool_count = scratch->kernel_count = 0;
+    scratch->pool_count = scratch->kernel_count = scratch->barrier_count = 0;
     scratch->mark = 0;
 }
