@@ -33,6 +33,10 @@ static const double rho_up = 1.03, rho_down = 0.985;
 static const double rho_least = 0.01, rho_most = 1000; /* of where it starts */
 /* a limit's worth of violation costs at least this share of the cost */
 static const double rho_of_cost = 0.01;
+static const double least_share = 0.1, most_share = 0.9; /* of the work, for wide moves */
+static const double least_cells = 512;                   /* of their largest table, at least */
+static const double left_share = 0.25;  /* of what is left of the phase, for the tables of one */
+static const double reward_kept = 0.97; /* of rewards, from scale to scale */
 
 /* breadth first from a random node; returns the size */
 static int32_t grow_ball(struct cfn_worker *worker, int32_t size)
@@ -69,20 +73,63 @@ static void new_scale(struct cfn_worker *worker)
     worker->work += cfn_price_work(worker->model);
 }
 
-static void one_trial(struct cfn_worker *worker, double unit, double threshold, int *infeasible)
+/* ---- forest moves or wide ones ---- */
+
+static void fade(struct cfn_reward *kind)
+{
+    kind->gain *= reward_kept;
+    kind->work *= reward_kept;
+}
+
+/* Whether the next move is a wide one: work goes to both kinds by what a unit of it gained of late. */
+static bool goes_wide(const struct cfn_worker *worker)
+{
+    const struct cfn_reward *forests = &worker->forests, *wides = &worker->wides;
+    double by_forests = forests->gain / (forests->work + 1), by_wides = wides->gain / (wides->work + 1);
+    double share = by_forests + by_wides > 0 ? by_wides / (by_forests + by_wides) : 0.5;
+    share = share < least_share ? least_share : share > most_share ? most_share : share;
+    return worker->widens && wides->work < share * (wides->work + forests->work + 1);
+}
+
+/* A move gains what the walk's cheapest answer, low (INT64_MAX: none yet), costs less after it. */
+static void reward(struct cfn_worker *worker, struct cfn_reward *kind, uint64_t work, int64_t *low)
+{
+    const struct cfn_point *at = &worker->state.at;
+    kind->work += (double)work;
+    if (!cfn_point_feasible(at) || at->cost >= *low)
+        return;
+    kind->gain += *low == INT64_MAX ? 0 : (double)(*low - at->cost);
+    *low = at->cost;
+}
+
+static int32_t wide_move(struct cfn_worker *worker, int32_t count)
+{
+    double left = worker->phase_end > worker->work ? (double)(worker->phase_end - worker->work) : 0,
+           largest = cfn_log_uniform(&worker->rng, least_cells, CFN_WIDE_CELLS);
+    return cfn_wide_move(&worker->wide, &worker->rng, worker->ball, count, largest, left * left_share,
+                         worker->unary, worker->state.at.value, worker->changed, worker->old);
+}
+
+static void one_trial(struct cfn_worker *worker, double unit, double threshold, int *infeasible, int64_t *low)
 {
     const struct cfn_model *model = worker->model;
     struct cfn_state *state = &worker->state;
+    bool wide = goes_wide(worker);
+    uint64_t begun = worker->work;
     double most =
         most_ball_share * model->node_count < MOST_BALL ? most_ball_share * model->node_count : MOST_BALL;
+    if (wide && most > CFN_WIDE_NODES)
+        most = CFN_WIDE_NODES;
     int32_t size =
         most <= LEAST_BALL ? model->node_count : (int32_t)cfn_log_uniform(&worker->rng, LEAST_BALL, most);
     double noise =
         rng_below(&worker->rng, 2) ? unit * cfn_log_uniform(&worker->rng, least_noise, most_noise) : 0;
     double before = price_of(worker, state->at.cost, state->at.worst);
     int32_t count = grow_ball(worker, size);
-    int32_t changes = cfn_forest_move(&worker->forest, &worker->rng, worker->ball, count, worker->unary,
-                                      noise, state->at.value, worker->changed, worker->old);
+    int32_t changes = wide
+                          ? wide_move(worker, count)
+                          : cfn_forest_move(&worker->forest, &worker->rng, worker->ball, count, worker->unary,
+                                            noise, state->at.value, worker->changed, worker->old);
     if (changes) {
         cfn_state_commit(state, worker->changed, worker->old, changes);
         bool worse = state->at.forbidden > state->before.forbidden ||
@@ -93,6 +140,8 @@ static void one_trial(struct cfn_worker *worker, double unit, double threshold, 
         else if (cfn_point_feasible(&state->at) && (!worker->has_best || state->at.cost < worker->best.cost))
             cfn_worker_record(worker, &state->at);
     }
+    cfn_worker_spend(worker);
+    reward(worker, wide ? &worker->wides : &worker->forests, worker->work - begun, low);
     if (state->at.worst > 0) {
         if (++*infeasible % PATIENCE == 0)
             worker->rho *= rho_up;
@@ -125,13 +174,17 @@ void cfn_lns_phase(struct cfn_worker *worker, const struct cfn_point *start)
            unit = cost / model->node_count;
     if (!(worker->rho > 0))
         worker->rho = rho0;
+    int64_t low = cfn_point_feasible(&worker->state.at) ? worker->state.at.cost : INT64_MAX;
     for (uint64_t trial = 0; !cfn_worker_done(worker); trial++) {
-        if (trial % SCALE_TRIALS == 0)
+        if (trial % SCALE_TRIALS == 0) {
             new_scale(worker);
+            fade(&worker->forests);
+            fade(&worker->wides);
+        }
         worker->rho = worker->rho < rho0 * rho_least  ? rho0 * rho_least
                       : worker->rho > rho0 * rho_most ? rho0 * rho_most
                                                       : worker->rho;
-        one_trial(worker, unit, rng_unit(&worker->rng) * worsening * cost, &infeasible);
+        one_trial(worker, unit, rng_unit(&worker->rng) * worsening * cost, &infeasible, &low);
         worker->work += TRIAL_WORK;
     }
     struct cfn_point end;

@@ -1,8 +1,8 @@
 /* A search between two phases as bytes, and back. One function a struct describes the layout for both
  * directions: `bytes` copies out of the struct or into it.
  *
- *   search    "cfs3" seed units | schedule | hall | worker 0 | worker 1
- *   worker    "cfw2" sizes | random state, work, points, pool, multipliers, bound, leaves, messages
+ *   search    "cfs4" seed units | schedule | hall | worker 0 | worker 1
+ *   worker    "cfw3" sizes | random state, work, points, pool, multipliers, bound, rewards, leaves, messages
  *
  * Native byte order and sizes: the same build reads what it wrote, others see another magic or other sizes
  * and refuse. What is read is checked before it is used as an index or a count; floats may be anything and
@@ -12,8 +12,9 @@
 
 #include <string.h>
 
-static const uint32_t magic_search = 0x33736663, magic_worker = 0x32776663; /* "cfs3", "cfw2" */
-/* what earlier builds wrote: their schedule had other parts, and their reductions left other times */
+static const uint32_t magic_search = 0x34736663, magic_worker = 0x33776663; /* "cfs4", "cfw3" */
+/* what earlier builds wrote: their schedule had other parts, their reductions left other times, and their
+ * moves had no rewards */
 static const uint32_t oldest_search = 0x31736663, oldest_worker = 0x31776663, /* "cfs1", "cfw1" */
     one_number = UINT32_C(1) << 24;                                           /* the magic's last digit */
 
@@ -140,6 +141,8 @@ static void worker(struct pass *pass, struct cfn_worker *cfn_worker)
     FIELD(pass, cfn_worker->level_steps);
     FIELD(pass, cfn_worker->bound);
     FIELD(pass, cfn_worker->rho);
+    FIELD(pass, cfn_worker->forests);
+    FIELD(pass, cfn_worker->wides);
     tree(pass, model, &cfn_worker->leaves);
     bytes(pass, cfn_worker->trws.message, model->message_count * sizeof *cfn_worker->trws.message);
 }

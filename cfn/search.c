@@ -442,6 +442,7 @@ void cfn_search_create(const struct cfn_model *model, const struct cfn_budget *b
         worker->found = found;
         worker->fixes = !(budget->without & CFN_WITHOUT_FIXING);
         worker->goes_on = !(budget->without & CFN_WITHOUT_GOING_ON);
+        worker->widens = !(budget->without & CFN_WITHOUT_WIDE);
         worker->user = worker->state.user = search;
     }
 }

@@ -17,6 +17,7 @@ enum cfn_technique {
     CFN_WITHOUT_GOING_ON = 128, /* dual phases end where there is nothing to move, after four passes */
     CFN_WITHOUT_IMPLIED = 256,  /* times that others imply stay */
     CFN_WITHOUT_FIXING = 512,   /* no values are left out by what a pass certifies of each */
+    CFN_WITHOUT_WIDE = 1024,    /* neighbourhood search frees forests only */
 };
 
 enum cfn_method {

@@ -23,6 +23,7 @@ void cfn_worker_create(const struct cfn_model *model, int number, uint64_t seed,
         (struct cfn_worker){.model = model, .number = number, .rng = {hash_combine(seed, (uint64_t)number)}};
     cfn_trws_create(model, &worker->trws);
     cfn_forest_create(model, &worker->forest);
+    cfn_wide_create(model, &worker->wide);
     cfn_state_create(model, &worker->state);
     cfn_point_create(model, &worker->point);
     cfn_point_create(model, &worker->best);
@@ -48,6 +49,7 @@ void cfn_worker_release(struct cfn_worker *worker)
 {
     cfn_trws_release(&worker->trws);
     cfn_forest_release(&worker->forest);
+    cfn_wide_release(&worker->wide);
     cfn_state_release(&worker->state);
     cfn_point_release(&worker->point);
     cfn_point_release(&worker->best);
@@ -77,8 +79,8 @@ void cfn_worker_begin(struct cfn_worker *worker)
 
 void cfn_worker_spend(struct cfn_worker *worker)
 {
-    worker->work += worker->forest.work + worker->state.work;
-    worker->forest.work = worker->state.work = 0;
+    worker->work += worker->forest.work + worker->wide.work + worker->state.work;
+    worker->forest.work = worker->wide.work = worker->state.work = 0;
 }
 
 bool cfn_worker_done(struct cfn_worker *worker)

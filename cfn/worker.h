@@ -8,8 +8,14 @@
 #include "cfn/leaves.h"
 #include "cfn/state.h"
 #include "cfn/trws.h"
+#include "cfn/wide.h"
 
 enum { CFN_POOL = 24 };
+
+/* what moves of one kind gained of late, and the work that took: both fade at the same rate */
+struct cfn_reward {
+    double gain, work;
+};
 
 struct cfn_pool {
     struct cfn_point at[CFN_POOL]; /* ascending cost, distinct costs */
@@ -28,24 +34,27 @@ struct cfn_worker {
     bool stopped;
     bool fixes;   /* the proof leaves out values by what a pass certifies (CFN_WITHOUT_FIXING clears it) */
     bool goes_on; /* dual phases go on where there is nothing to move (CFN_WITHOUT_GOING_ON clears it) */
+    bool widens;  /* neighbourhood search makes wide moves, too (CFN_WITHOUT_WIDE clears it) */
     unsigned asked;
 
     struct cfn_trws trws;
     struct cfn_forest forest;
+    struct cfn_wide wide;
     struct cfn_state state;
     struct cfn_point point, best; /* best: feasible when has_best */
     bool has_best;
     struct cfn_pool pool; /* elites as of the last exchange, and this phase's own */
     double *lambda, *best_lambda, *rate, *average;
-    int32_t *sign;                /* of the last steps of lambda, with their count */
-    int sign_steps;               /* of the dual phases so far */
-    double best_estimate;         /* bound at best_lambda, uncertified; -HUGE_VAL when none */
-    double level, level_estimate; /* how far steps aim above best_estimate, and that estimate last time */
-    int level_steps;              /* without a better one */
-    int64_t bound;                /* certified; INT64_MIN when none */
-    struct cfn_leaves leaves;     /* of the proof's tree */
-    double rho;                   /* price of a unit of violation in large-neighbourhood search */
-    float *unary;                 /* costs with penalties for moves */
+    int32_t *sign;                    /* of the last steps of lambda, with their count */
+    int sign_steps;                   /* of the dual phases so far */
+    double best_estimate;             /* bound at best_lambda, uncertified; -HUGE_VAL when none */
+    double level, level_estimate;     /* how far steps aim above best_estimate, and that estimate last time */
+    int level_steps;                  /* without a better one */
+    int64_t bound;                    /* certified; INT64_MIN when none */
+    struct cfn_leaves leaves;         /* of the proof's tree */
+    double rho;                       /* price of a unit of violation in large-neighbourhood search */
+    struct cfn_reward forests, wides; /* its moves */
+    float *unary;                     /* costs with penalties for moves */
     int32_t *all, *ball, *changed, *old, *seen;
     int32_t seen_now;
     int64_t *profile;
