@@ -150,23 +150,30 @@ static bool take_changes(struct builder *builder, const struct builder *base, co
     return true;
 }
 
+/* what a name says, in place of what the builder had; false: it is no baseline's */
+static bool read_name(struct builder *builder, const char *name)
+{
+    struct error e;
+    memset(builder->layouts, 0, sizeof builder->layouts);
+    memset(builder->sides, 0, sizeof builder->sides);
+    memset(builder->regather, 0, sizeof builder->regather);
+    return expert_parse(builder, name, &e) == ERROR_OK;
+}
+
 bool plan_baseline_join(const struct plan_context *context, const char *name, const char *one,
                         const char *other, struct plan_baseline *out)
 {
-    const char *const names[] = {name, one, other};
-    struct builder builders[3];
-    struct error e;
-    bool joined = true;
-    for (int i = 0; i < 3; i++) {
-        expert_init(&builders[i], context);
-        joined = joined && expert_parse(&builders[i], names[i], &e) == ERROR_OK;
-    }
-    joined = joined && take_changes(&builders[1], &builders[0], &builders[2]);
+    struct builder builder, base, changed;
+    expert_init(&builder, context);
+    bool joined = read_name(&builder, name);
+    base = builder;
+    joined = joined && read_name(&builder, other);
+    changed = builder;
+    joined = joined && read_name(&builder, one) && take_changes(&builder, &base, &changed);
     if (joined) {
-        builders[1].out = out;
-        expert_build(&builders[1]);
+        builder.out = out;
+        expert_build(&builder);
     }
-    for (int i = 0; i < 3; i++)
-        plan_release(&builders[i].plan);
+    plan_release(&builder.plan);
     return joined;
 }

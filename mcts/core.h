@@ -148,6 +148,10 @@ struct search {
 void core_tune(struct search *search, struct core_tuning tuning);
 /* tree and best plans as at the beginning */
 void core_snapshot_reset(const struct search *search, struct core_snapshot *snapshot);
+static inline uint64_t core_clamp(uint64_t x, uint64_t low, uint64_t high)
+{
+    return x < low ? low : x > high ? high : x;
+}
 /* prices root and experts (experts.c) */
 enum error_code core_race_experts(struct search *search, struct error *e) BASE_CHECKED;
 int32_t core_reward(const struct search *search, struct cost cost);

@@ -38,8 +38,10 @@ enum {
 /* of a turn, the cheapest plans that are dearer than the one that they are around, ascending */
 struct near {
     uint32_t count;
-    struct cost cost[NEAR];
-    struct search_domain_baseline at[NEAR];
+    struct {
+        struct cost cost;
+        struct search_domain_baseline baseline;
+    } at[NEAR];
 };
 
 static enum error_code price_baseline(struct search *search, void *session,
@@ -189,21 +191,17 @@ static uint32_t baseline_with(const struct search *search, struct hash128 hash)
 static void note_near(struct near *near, const struct search_domain_baseline *baseline, struct cost cost)
 {
     static const struct hash128 same;
-    uint32_t at = near->count;
-    for (uint32_t i = 0; i < near->count; i++)
-        if (cost_compare(cost, same, near->cost[i], same) == 0) /* likely the same plan by another name */
-            return;
-    while (at > 0 && cost_compare(cost, same, near->cost[at - 1], same) < 0)
-        at--;
+    uint32_t at = 0;
+    while (at < near->count && cost_compare(near->at[at].cost, same, cost, same) < 0)
+        at++;
     if (at == NEAR)
         return;
+    if (at < near->count && cost_compare(near->at[at].cost, same, cost, same) == 0)
+        return; /* likely the same plan by another name */
     near->count += near->count < NEAR;
-    for (uint32_t i = near->count - 1; i > at; i--) {
-        near->cost[i] = near->cost[i - 1];
-        near->at[i] = near->at[i - 1];
-    }
-    near->cost[at] = cost;
-    near->at[at] = *baseline;
+    memmove(near->at + at + 1, near->at + at, (near->count - at - 1) * sizeof near->at[0]);
+    near->at[at].cost = cost;
+    near->at[at].baseline = *baseline;
 }
 
 /* A climb under way: the number of the plan it stands at, what it may still price, and what is near it. */
@@ -280,8 +278,8 @@ static uint32_t join_turns(const struct climb *climb, const struct near *one, co
     for (uint32_t i = 0; i < one->count; i++)
         for (uint32_t k = 0; k < other->count; k++) {
             list[count] = (struct search_domain_baseline){.name = ""};
-            count += domain->join(domain, domain->baselines[climb->index].name, one->at[i].name,
-                                  other->at[k].name, &list[count]);
+            count += domain->join(domain, domain->baselines[climb->index].name, one->at[i].baseline.name,
+                                  other->at[k].baseline.name, &list[count]);
         }
     return count;
 }
@@ -292,7 +290,7 @@ static enum error_code climb_by_two(struct climb *climb, bool *climbed, struct e
     enum error_code code = ERROR_OK;
     *climbed = false;
     for (uint32_t turn = 1; turn < climb->search->domain->variant_turns && !code && !*climbed; turn++)
-        for (uint32_t other = 0; other < turn && !code && !*climbed; other++) {
+        for (uint32_t other = 0; other < turn && climb->left && !code && !*climbed; other++) {
             uint32_t count = join_turns(climb, &climb->near[turn], &climb->near[other], list);
             code = climb_among(climb, list, count, NULL, climbed, e);
         }
@@ -357,17 +355,12 @@ static enum error_code climb_from(struct climb *climb, struct error *e)
     return code;
 }
 
-static uint64_t clamp(uint64_t x, uint64_t low, uint64_t high)
-{
-    return x < low ? low : x > high ? high : x;
-}
-
 static enum error_code climb_experts(struct search *search, const struct pricers *pricers, struct error *e)
 {
     uint32_t first = search->domain->baseline_count, starts[STARTS];
     struct climb *climb = mem_zalloc(1, sizeof *climb);
     uint64_t most =
-        clamp(CLIMBING_OPERATIONS / (search->domain->operations + 1), LEAST_CLIMBING, MOST_CLIMBING);
+        core_clamp(CLIMBING_OPERATIONS / (search->domain->operations + 1), LEAST_CLIMBING, MOST_CLIMBING);
     enum error_code code = ERROR_OK;
     climb->search = search;
     climb->pricers = pricers;

@@ -42,11 +42,6 @@ struct core_tuning core_tuning_default(void)
                                 .walk_length = 100};
 }
 
-static uint64_t clamp(uint64_t x, uint64_t low, uint64_t high)
-{
-    return x < low ? low : x > high ? high : x;
-}
-
 /* Budget and tasks are functions of the program's size, because a rollout's time is in proportion to it:
  * about 1.9 ms for the 21,000 ops of t2b, whose search takes 13.5 s of processor time (docs/performance.md).
  * Chosen, not tuned. */
@@ -76,7 +71,7 @@ static enum error_code set_options(struct search *search, const struct search_op
         search->options = *options;
     if (!search->options.rollouts)
         search->options.rollouts =
-            (uint32_t)clamp(BUDGET_OPERATIONS / operations, FEWEST_ROLLOUTS, MOST_ROLLOUTS);
+            (uint32_t)core_clamp(BUDGET_OPERATIONS / operations, FEWEST_ROLLOUTS, MOST_ROLLOUTS);
     if (!search->options.parallelism)
         search->options.parallelism = TASKS;
     if (search->options.parallelism > CORE_MAX_TASKS)
@@ -96,7 +91,7 @@ static enum error_code set_options(struct search *search, const struct search_op
         search->first_stage =
             search->options.rollouts < FEWEST_STAGE ? search->options.rollouts : FEWEST_STAGE;
     search->next_stage = search->options.rollouts / NEXT_STAGE + 1;
-    search->first_rollouts = (uint32_t)clamp(FIRST_OPERATIONS / operations, FEWEST_FIRST, MOST_FIRST);
+    search->first_rollouts = (uint32_t)core_clamp(FIRST_OPERATIONS / operations, FEWEST_FIRST, MOST_FIRST);
     return ERROR_OK;
 }
 
@@ -139,7 +134,7 @@ void core_tune(struct search *search, struct core_tuning tuning)
 {
     search->tuning = tuning;
     search->polish_budget =
-        tuning.no_polish ? 0 : clamp(search->options.rollouts, FEWEST_POLISH, MOST_POLISH);
+        tuning.no_polish ? 0 : core_clamp(search->options.rollouts, FEWEST_POLISH, MOST_POLISH);
     search->id = identity(search);
 }
 

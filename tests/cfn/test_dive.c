@@ -3,6 +3,7 @@
  * landings with nothing held do, for the same work, under prices that no dual has made; one thread and two
  * give the same bytes; what a pass says of a single value is never above what the best assignment with it
  * costs; messages, prices and a phase's beginning are left as they were. */
+#include "tests/cfn/grid_problem.h"
 #include "tests/cfn/random_problem.h"
 
 #include "cfn/dive.h"
@@ -17,49 +18,16 @@ static const struct random_shape hard = {7, 3, 18, 0.02, 0.0, 0.0, 1000000, 0, 1
 
 /* A grid in which neighbours want one class, and each class has its own cost a node: valleys as deep as they
  * are wide. Classes are values mod CLASSES. */
-enum { SIDE = 7, CLASSES = 4, VALUES = 8, NODES = SIDE * SIDE, CHANGE = 150 };
+enum { SIDE = 7, CLASSES = 4, CHANGE = 150 };
 
-static void add_edge(struct cfn_problem *problem, int32_t first, int32_t second, struct rng *rng)
+static int64_t class_entry(struct rng *rng, int a, int b)
 {
-    uint32_t edge = problem->edge_count++;
-    problem->edges[edge] = (struct cfn_edge){first, second, edge};
-    problem->matrices[edge] = (struct cfn_matrix){problem->entry_count, VALUES * VALUES};
-    problem->matrix_count = problem->edge_count;
-    for (int a = 0; a < VALUES; a++)
-        for (int b = 0; b < VALUES; b++)
-            problem->entries[problem->entry_count++] =
-                (a % CLASSES == b % CLASSES ? 0 : CHANGE) + (int64_t)rng_below(rng, 20);
+    return (a % CLASSES == b % CLASSES ? 0 : CHANGE) + (int64_t)rng_below(rng, 20);
 }
 
 static void valleys(struct rng *rng, struct cfn_problem *problem)
 {
-    *problem = (struct cfn_problem){.node_count = NODES, .value_count = NODES * VALUES, .has_limit = 1};
-    problem->nodes = mem_zalloc(NODES, sizeof *problem->nodes);
-    problem->costs = mem_zalloc(NODES * VALUES, sizeof *problem->costs);
-    problem->usages = mem_zalloc(NODES * VALUES, sizeof *problem->usages);
-    problem->edges = mem_zalloc(2 * NODES, sizeof *problem->edges);
-    problem->matrices = mem_zalloc(2 * NODES, sizeof *problem->matrices);
-    problem->entries = mem_zalloc((size_t)2 * NODES * VALUES * VALUES, sizeof *problem->entries);
-    for (int32_t i = 0; i < NODES; i++) {
-        problem->nodes[i] = (struct cfn_node){i, i + 12, (uint64_t)i * VALUES, VALUES};
-        for (int a = 0; a < VALUES; a++) {
-            problem->costs[i * VALUES + a] = (int64_t)rng_below(rng, 100);
-            problem->usages[i * VALUES + a] = 1 + (int64_t)rng_below(rng, 30);
-        }
-        if (i % SIDE)
-            add_edge(problem, i - 1, i, rng);
-        if (i >= SIDE)
-            add_edge(problem, i - SIDE, i, rng);
-    }
-    problem->limit = 130;
-}
-
-static struct cfn_answer solve(const struct cfn_problem *problem, struct cfn_budget budget)
-{
-    struct cfn_answer answer;
-    struct error e;
-    ASSERT_OK(cfn_solve(problem, &budget, &answer, &e), &e);
-    return answer;
+    grid_problem(rng, SIDE, 100, class_entry, 130, problem);
 }
 
 static void same_with_one_thread_and_two(void **state)
@@ -70,16 +38,7 @@ static void same_with_one_thread_and_two(void **state)
         struct rng rng = {start + (uint64_t)round};
         struct cfn_problem problem;
         valleys(&rng, &problem);
-        struct cfn_budget budget = {.units = 150, .seed = start, .threads = 1, .without = CFN_WITHOUT_LNS};
-        struct cfn_answer one = solve(&problem, budget);
-        budget.threads = 2;
-        struct cfn_answer two = solve(&problem, budget);
-        assert_int_equal(one.status, two.status);
-        assert_true(one.bound == two.bound && one.units == two.units);
-        if (one.values)
-            assert_memory_equal(one.values, two.values, NODES * sizeof *one.values);
-        cfn_answer_release(&one);
-        cfn_answer_release(&two);
+        solve_alike(&problem, (struct cfn_budget){.units = 150, .seed = start, .without = CFN_WITHOUT_LNS});
         cfn_problem_release(&problem);
     }
 }

@@ -5,6 +5,7 @@
  * tables and work stay within what was allowed, and nothing is allocated. In the search: one thread and two
  * give the same bytes, answers are within the limit and never below the optimum, and better than with forest
  * moves alone. */
+#include "tests/cfn/grid_problem.h"
 #include "tests/cfn/random_problem.h"
 
 #include "cfn/kernel.h"
@@ -241,50 +242,16 @@ static void nothing_is_allocated(void **state)
 
 /* ---- in the search ---- */
 
-enum { SIDE = 10, VALUES = 8, NODES = SIDE * SIDE };
-
-static void add_edge(struct cfn_problem *problem, int32_t first, int32_t second, struct rng *rng)
+/* a grid of random tables */
+static int64_t any_entry(struct rng *rng, int a, int b)
 {
-    uint32_t edge = problem->edge_count++;
-    problem->edges[edge] = (struct cfn_edge){first, second, edge};
-    problem->matrices[edge] = (struct cfn_matrix){problem->entry_count, VALUES * VALUES};
-    problem->matrix_count = problem->edge_count;
-    for (int a = 0; a < VALUES * VALUES; a++)
-        problem->entries[problem->entry_count++] = (int64_t)rng_below(rng, 1000);
+    (void)a, (void)b;
+    return (int64_t)rng_below(rng, 1000);
 }
 
-/* a grid of random tables: every node is on cycles */
 static void grid(struct rng *rng, bool limit, struct cfn_problem *problem)
 {
-    *problem = (struct cfn_problem){.node_count = NODES,
-                                    .value_count = NODES * VALUES,
-                                    .has_limit = limit,
-                                    .limit = limit ? 100 : INT64_MAX};
-    problem->nodes = mem_zalloc(NODES, sizeof *problem->nodes);
-    problem->costs = mem_zalloc(NODES * VALUES, sizeof *problem->costs);
-    problem->usages = mem_zalloc(NODES * VALUES, sizeof *problem->usages);
-    problem->edges = mem_zalloc(2 * NODES, sizeof *problem->edges);
-    problem->matrices = mem_zalloc(2 * NODES, sizeof *problem->matrices);
-    problem->entries = mem_zalloc((size_t)2 * NODES * VALUES * VALUES, sizeof *problem->entries);
-    for (int32_t i = 0; i < NODES; i++) {
-        problem->nodes[i] = (struct cfn_node){i, i + 12, (uint64_t)i * VALUES, VALUES};
-        for (int a = 0; a < VALUES; a++) {
-            problem->costs[i * VALUES + a] = (int64_t)rng_below(rng, 1000);
-            problem->usages[i * VALUES + a] = 1 + (int64_t)rng_below(rng, 30);
-        }
-        if (i % SIDE)
-            add_edge(problem, i - 1, i, rng);
-        if (i >= SIDE)
-            add_edge(problem, i - SIDE, i, rng);
-    }
-}
-
-static struct cfn_answer solve(const struct cfn_problem *problem, struct cfn_budget budget)
-{
-    struct cfn_answer answer;
-    struct error e;
-    ASSERT_OK(cfn_solve(problem, &budget, &answer, &e), &e);
-    return answer;
+    grid_problem(rng, 10, 1000, any_entry, limit ? 100 : INT64_MAX, problem);
 }
 
 static const unsigned moves_alone = CFN_WITHOUT_DUAL | CFN_WITHOUT_CROSSOVER | CFN_WITHOUT_PROVE |
@@ -298,16 +265,9 @@ static void same_with_one_thread_and_two(void **state)
         struct rng rng = {start + (uint64_t)round};
         struct cfn_problem problem;
         grid(&rng, round % 2, &problem);
-        struct cfn_budget budget = {
-            .units = 60, .seed = start, .threads = 1, .without = round / 2 ? moves_alone : 0};
-        struct cfn_answer one = solve(&problem, budget);
-        budget.threads = 2;
-        struct cfn_answer two = solve(&problem, budget);
-        assert_int_equal(one.status, two.status);
-        assert_true(one.bound == two.bound && one.units == two.units && one.values);
-        assert_memory_equal(one.values, two.values, NODES * sizeof *one.values);
-        cfn_answer_release(&one);
-        cfn_answer_release(&two);
+        assert_true(solve_alike(
+            &problem,
+            (struct cfn_budget){.units = 60, .seed = start, .without = round / 2 ? moves_alone : 0}));
         cfn_problem_release(&problem);
     }
 }

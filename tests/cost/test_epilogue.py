@@ -2,14 +2,13 @@
 # label: unit
 """Where libtpu's kernels store what is computed from a product instead of the product: peaks beside arguments and results, worked out by hand.
 XLA:GPU stores the product. Each array has 32 MiB."""
-import json
 import os
 import pathlib
-import subprocess
 import sys
-import tempfile
 
-TOAST = os.path.join(os.environ['TOAST_BIN'], 'toast')
+sys.path.insert(0, str(pathlib.Path(os.environ['TOAST_SOURCE']) / 'tests/support'))
+from prices import price_of   # noqa: E402
+
 MIB = 1 << 20
 LARGE = 'tensor<2048x4096xf32>'
 ARGUMENTS = f'%dy: tensor<2048x1024xf32>, %w: tensor<1024x4096xf32>, %gate: {LARGE}'
@@ -33,13 +32,7 @@ def stored(before, behind, readers, other, device):
     kinds = ', '.join([LARGE] * readers)
     text = f'func.func @main({ARGUMENTS}) -> ({kinds}) {{\n' + ''.join(f'  {line}\n' for line in lines)
     text += f'  return {", ".join(name for _, name in ends)} : {kinds}\n}}\n'
-    with tempfile.TemporaryDirectory() as scratch:
-        module = pathlib.Path(scratch) / 'm.mlir'
-        module.write_text(text)
-        done = subprocess.run([TOAST, 'price', module, '--mesh', 'x=2', '--device', device, '--json'], capture_output=True, text=True)
-    if done.returncode != 0:
-        sys.exit(f'{text}{done.stderr}')
-    price = json.loads(done.stdout)
+    price = price_of(text, device)
     return (price['peak_bytes'] - price['argument_bytes'] - price['output_bytes']) / MIB
 
 

@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 # label: unit
 """Bytes of arguments in a TPU's tiles of 8 x 128, worked out by hand; for other compilers a value takes its elements."""
-import json
 import os
 import pathlib
-import subprocess
 import sys
-import tempfile
 
-TOAST = os.path.join(os.environ['TOAST_BIN'], 'toast')
+sys.path.insert(0, str(pathlib.Path(os.environ['TOAST_SOURCE']) / 'tests/support'))
+from prices import price_of   # noqa: E402
+
 CASES = [  # type, elements, what they take in tiles
     ('1024x512xf32', 1024 * 512, 1024 * 512),
     ('16x64x64x96xbf16', 16 * 64 * 64 * 96, 16 * 64 * 64 * 128),
@@ -24,17 +23,11 @@ CASES = [  # type, elements, what they take in tiles
 
 
 def argument_bytes(kind, device):
-    with tempfile.TemporaryDirectory() as scratch:
-        module = pathlib.Path(scratch) / 'm.mlir'
-        module.write_text(f'func.func @main(%arg0: tensor<{kind}>) -> tensor<{kind}> {{\n'
-                          f'  %0 = stablehlo.add %arg0, %arg0 : tensor<{kind}>\n  return %0 : tensor<{kind}>\n}}\n')
-        done = subprocess.run([TOAST, 'price', module, '--mesh', 'x=2', '--device', device, '--json'], capture_output=True, text=True)
-        if done.returncode != 0:
-            sys.exit(f'{kind}: {done.stderr}')
-        price = json.loads(done.stdout)
-        if price['peak_bytes'] != price['argument_bytes'] + price['output_bytes'] or price['output_bytes'] != price['argument_bytes']:
-            sys.exit(f'{kind} on {device}: result and argument are alike: {price}')
-        return price['argument_bytes']
+    price = price_of(f'func.func @main(%arg0: tensor<{kind}>) -> tensor<{kind}> {{\n'
+                     f'  %0 = stablehlo.add %arg0, %arg0 : tensor<{kind}>\n  return %0 : tensor<{kind}>\n}}\n', device)
+    if price['peak_bytes'] != price['argument_bytes'] + price['output_bytes'] or price['output_bytes'] != price['argument_bytes']:
+        sys.exit(f'{kind} on {device}: result and argument are alike: {price}')
+    return price['argument_bytes']
 
 
 for kind, elements, tiled in CASES:
