@@ -2,16 +2,18 @@
  * names).
  *
  * In order: the request's; the location of the argument when it is a path (`params['layer_00']['wq']`, what
- * JAX prints with debug_info); `jax.result_info` of the result that the argument becomes; `arg17`. A path is
- * printed with slashes: result[0]['layer_00']['wq'] -> 0/layer_00/wq, and a leading number is told by the
- * argument's role: params/.., state/N/.., cache/... Names are unique: a second one gets `@17`. */
+ * JAX prints with debug_info, or `params/layer_00/wq`); `jax.result_info` of the result that the argument
+ * becomes; `arg17`. A path is printed with slashes: result[0]['layer_00']['wq'] -> 0/layer_00/wq, and a
+ * leading number is told by the argument's role: params/.., state/N/.., cache/... Names are unique: a second
+ * one gets `@17`. */
 #include "analysis/stages.h"
 #include "base/hash.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* root['a'][0].mu -> a/0/mu, with the root kept unless it is "result"; NULL when the text is no such path */
+/* root['a'][0].mu -> a/0/mu, root/a/0 -> root/a/0, with the root kept unless it is "result"; NULL when the
+ * text is no such path */
 static char *path_of(struct arena *arena, const char *text, bool *numbered)
 {
     struct text out = {0};
@@ -34,8 +36,8 @@ static char *path_of(struct arena *arena, const char *text, bool *numbered)
                 goto out;
             text_add_n(&out, at + 2, (size_t)(end - at - 2));
             at = end + 2;
-        } else if (at[0] == '[' || at[0] == '.') {
-            size = strcspn(at + 1, at[0] == '[' ? "]" : "[.");
+        } else if (at[0] == '[' || at[0] == '.' || at[0] == '/') {
+            size = strcspn(at + 1, at[0] == '[' ? "]" : "[./'\" ():");
             if (size == 0 || (at[0] == '[' && !at[1 + size]))
                 goto out;
             text_add_n(&out, at + 1, size);

@@ -3,6 +3,7 @@
  * Everything that the result needs is in its arena; on an error nothing is left. */
 #include "analysis/stages.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,30 @@ static void keep_rules(struct nda *n, const struct nda_options *options)
         n->given_rules[i] =
             (struct nda_given_rule){arena_strndup(n->arena, rule->target, strlen(rule->target)),
                                     arena_strndup(n->arena, rule->text, strlen(rule->text))};
+    }
+}
+
+static bool is_called(const struct ir_program *program, const char *target)
+{
+    for (uint32_t op = 0; op < program->op_count; op++) {
+        if (program->ops[op].code != IR_CUSTOM_CALL)
+            continue;
+        const struct ir_attr *attr = ir_attr_find(program, op, "call_target_name");
+        if (attr && attr->kind == IR_ATTR_STRING && strcmp(ir_string(program, attr->first), target) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void tell_idle_rules(struct nda *n)
+{
+    char sentence[200];
+    for (uint32_t i = 0; i < n->given_rule_count; i++) {
+        if (is_called(n->program, n->given_rules[i].target))
+            continue;
+        snprintf(sentence, sizeof sentence, "\"rules\": no custom call has the target %.120s",
+                 n->given_rules[i].target);
+        nda_warn(n, n->function, sentence);
     }
 }
 
@@ -44,6 +69,7 @@ enum error_code nda_create(const struct ir_program *prepared, const struct nda_o
     stage_classes(n);
     stage_roles(n, options);
     stage_argument_names(n, options);
+    tell_idle_rules(n);
     *out = n;
 out:
     free(flow_off);

@@ -9,24 +9,30 @@
 
 struct pin_place {
     const struct plan_pin *pin;
-    uint32_t number, space, slot;
+    uint32_t space, slot;
 };
+
+static enum error_code refuse_pin(const struct plan_pin *pin, struct error *e, const char *sentence)
+{
+    if (pin->pointer)
+        return error_set_pointer(e, ERROR_INVALID_CONSTRAINT, pin->pointer, "%s", sentence);
+    return error_set_at(e, ERROR_INVALID_CONSTRAINT, (int)pin->line, (int)pin->column, "%s", sentence);
+}
 
 static enum error_code refuse(const struct plan_context *context, const struct pin_place *at, struct error *e,
                               const char *what, uint32_t dim, int64_t size)
 {
-    char pointer[40], who[160];
+    char who[160], sentence[400];
     const struct nda *n = context->n;
-    snprintf(pointer, sizeof pointer, "/constraints/%u", at->number);
     if (at->pin->value != NDA_NONE)
-        snprintf(who, sizeof who, "value %u", at->pin->value);
+        snprintf(who, sizeof who, "a value");
     else if (at->pin->is_result)
         snprintf(who, sizeof who, "result %u", at->pin->index);
     else
         snprintf(who, sizeof who, "argument %u (%.120s)", at->pin->index, n->arguments[at->pin->index].name);
-    return error_set_pointer(e, ERROR_INVALID_CONSTRAINT, pointer,
-                             "the sharding pinned on %s %s (dimension %u of size %lld)", who, what, dim,
-                             (long long)size);
+    snprintf(sentence, sizeof sentence, "the sharding pinned on %s %s (dimension %u of size %lld)", who, what,
+             dim, (long long)size);
+    return refuse_pin(at->pin, e, sentence);
 }
 
 /* the slot that a pin is about; a sharding_constraint's own space when there is one, else the definition */
@@ -155,17 +161,14 @@ enum error_code context_pins(struct plan_context *context, const struct plan_pin
 {
     enum error_code code = ERROR_OK;
     for (uint32_t i = 0; i < count && code == ERROR_OK; i++) {
-        struct pin_place at = {.pin = &pins[i], .number = i, .space = NDA_NONE};
-        char pointer[40];
-        snprintf(pointer, sizeof pointer, "/constraints/%u", i);
+        struct pin_place at = {.pin = &pins[i], .space = NDA_NONE};
         if (pins[i].rank > 16 || !find_place(context->n, &at))
-            return error_set_pointer(e, ERROR_INVALID_CONSTRAINT, pointer,
-                                     "the pin names no tensor of the module");
+            return refuse_pin(&pins[i], e, "the pin names no tensor of the module");
         code = pin_one(context, &at, e);
     }
     /* closed at the end: a tied pair may be pinned on both of its ends */
     for (uint32_t i = 0; i < count && code == ERROR_OK; i++) {
-        struct pin_place at = {.pin = &pins[i], .number = i, .space = NDA_NONE};
+        struct pin_place at = {.pin = &pins[i], .space = NDA_NONE};
         if (find_place(context->n, &at))
             close_dims(context, &at);
     }

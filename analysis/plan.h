@@ -85,6 +85,10 @@ struct plan_pin {
     uint32_t is_result, index; /* argument or result number; for constraints in the body: value */
     uint32_t value;            /* NDA_NONE unless an sdy.sharding_constraint's operand */
     uint32_t rank;
+    /* who asked for it, in errors: a JSON pointer (borrowed until the context stands), or NULL: the module,
+     * there */
+    const char *pointer;
+    uint32_t line, column;
     struct {
         uint8_t open, count, axes[MESH_MAX_AXES];
     } dims[IR_MAX_RANK];
@@ -92,8 +96,8 @@ struct plan_pin {
 
 /* What plans are made against; immutable once created, shared by threads. */
 struct plan_context;
-/* pins may be empty. ERROR_INVALID_CONSTRAINT (pointer /constraints/i): indivisible dimension, axis twice,
- * rank; says which argument, dimension and size. */
+/* pins may be empty. ERROR_INVALID_CONSTRAINT (with the pin's pointer, or its line and column): indivisible
+ * dimension, axis twice, rank; says which argument, dimension and size. */
 enum error_code plan_context_create(const struct nda *n, const struct mesh *mesh, const struct plan_pin *pins,
                                     uint32_t pin_count, struct plan_context **out,
                                     struct error *e) BASE_CHECKED;

@@ -119,7 +119,9 @@ void rule_scatter(struct rule *rule);
 void rule_sort(struct rule *rule);
 void rule_linalg(struct rule *rule);
 void rule_custom_call(struct rule *rule);
-/* the rule that the op itself states (sdy.sharding_rule); false: it states none that is understood */
-bool rule_given(struct rule *rule);
+/* the rule that the op itself states (sdy.sharding_rule), else the one given for its target.
+ * misfits: it has other tensors, dimensions or sizes than the op; nothing is done */
+enum rule_fit { RULE_NONE, RULE_FITS, RULE_MISFITS };
+enum rule_fit rule_given(struct rule *rule);
 
 #endif

@@ -154,6 +154,13 @@ void rule_custom_call(struct rule *rule)
         rule_elementwise(rule);
     else if (rule->operand_count == 1 && strcmp(target, "mhlo.topk") == 0)
         parallel_dims(rule, rule->slots.at[0].rank - (rule->slots.at[0].rank > 0), -1);
-    else if (!rule_given(rule))
-        rule->warning = "calls a target without a sharding rule: replicated";
+    else
+        switch (rule_given(rule)) {
+        case RULE_FITS: break;
+        case RULE_NONE: rule->warning = "calls a target without a sharding rule: replicated"; break;
+        case RULE_MISFITS:
+            rule->warning =
+                "has a sharding rule of other tensors, dimensions or sizes than its own: replicated";
+            break;
+        }
 }

@@ -111,14 +111,37 @@ static const char *text_of(const struct rule *rule)
     return NULL;
 }
 
-bool rule_given(struct rule *rule)
+/* `{i=64, j=32}` behind the tensors: each of a letter's dimensions has its size. Without it any sizes fit. */
+static bool sizes_fit(const struct rule *rule, const char *text, const int *letters)
+{
+    const char *at = strstr(text, "->");
+    at = at ? strchr(at, ')') : NULL;
+    at = at ? at + 1 + strspn(at + 1, " ") : "";
+    if (*at != '{')
+        return true;
+    for (at++; *at && *at != '}'; skip_blanks(&at)) {
+        int letter = take_letter(&at);
+        char *end;
+        if (letter == NO_LETTER || *at != '=')
+            return false;
+        long long size = strtoll(at + 1, &end, 10);
+        at = end;
+        for (uint32_t s = 0; s < rule->slots.count; s++)
+            for (uint32_t dim = 0; dim < rule->slots.at[s].rank; dim++)
+                if (letters[(size_t)s * IR_MAX_RANK + dim] == letter && rule_size(rule, s, dim) != size)
+                    return false;
+    }
+    return true;
+}
+
+enum rule_fit rule_given(struct rule *rule)
 {
     const char *text = text_of(rule);
     uint8_t except[MOST_LETTERS] = {0};
     if (!text || rule->slots.count == 0)
-        return false;
+        return RULE_NONE;
     int *letters = mem_alloc(sizeof *letters * rule->slots.count * IR_MAX_RANK);
-    bool understood = take_tensors(rule, text, letters);
+    bool understood = take_tensors(rule, text, letters) && sizes_fit(rule, text, letters);
     if (understood)
         take_exceptions(text, except);
     for (int letter = 0; understood && letter < MOST_LETTERS; letter++) {
@@ -135,5 +158,5 @@ bool rule_given(struct rule *rule)
             }
     }
     free(letters);
-    return understood;
+    return understood ? RULE_FITS : RULE_MISFITS;
 }

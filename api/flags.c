@@ -167,8 +167,10 @@ static enum error_code check_needed(const json_t *root, const struct api_flags *
 {
     static const struct {
         const char *member, *flag, *example;
-    } needed[] = {{"mesh", "--mesh", "data=4,model=2"}, {"device", "--device", "a100-40"}};
-    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+    } needed[] = {{"mesh", "--mesh", "data=4,model=2"},
+                  {"device", "--device", "a100-40"}}; /* in this order */
+    bool plan_has_mesh = json_object_get(json_object_get(root, "constraints_from_plan"), "mesh");
+    for (size_t i = plan_has_mesh; i < sizeof needed / sizeof *needed; i++)
         if (!json_object_get(root, needed[i].member))
             return error_set(e, ERROR_USAGE, "%s is missing, e.g. %s %s%s%s", needed[i].flag, needed[i].flag,
                              needed[i].example,

@@ -50,6 +50,8 @@ static enum error_code read_request_part(struct planner_plan **out, const struct
     plan->mesh = api_request->planning.mesh;
     plan->constraints = api_request->planning.constraints;
     plan->constraint_count = api_request->planning.constraint_count;
+    for (uint32_t i = 0; i < plan->constraint_count; i++)
+        api_request->planning.constraints[i].pointer = arena_printf(plan->arena, "/pins/%u", i);
     memcpy(plan->device, device, sizeof device);
     return ERROR_OK;
 }

@@ -231,40 +231,79 @@ static bool is_pattern(const char *text)
     return false;
 }
 
-static enum error_code decode_constraints(struct api_request *request, struct json_at at, struct error *e)
+/* one of the request's own ({"argument": pattern, ..}) */
+static enum error_code decode_constraint(struct api_request *request, struct json_at item,
+                                         struct planner_constraint *constraint, struct error *e)
 {
-    size_t count, patterns = 0;
-    TRY(json_list(at, API_MAX_CONSTRAINTS + PLAN_PINS_MAX, &count, e));
-    request->planning.constraints =
-        arena_alloc(request->arena, (count + 1) * sizeof *request->planning.constraints);
+    static const char *const known[] = {"argument", "result", "dims", NULL};
+    TRY(json_only(&item, known, e));
+    struct json_at argument = json_member(&item, "argument"), result = json_member(&item, "result");
+    if (!argument.value == !result.value)
+        return json_refuse_to(e, item, ERROR_INVALID_CONSTRAINT,
+                              "exactly one of \"argument\" and \"result\" is needed");
+    const char *pattern = NULL;
+    TRY(json_text(argument.value ? argument : result, 1000, &pattern, e));
+    constraint->pattern = arena_strndup(request->arena, pattern, strlen(pattern));
+    constraint->is_result = result.value != NULL;
+    return ERROR_OK;
+}
+
+static enum error_code decode_constraint_dims(struct api_request *request, struct json_at item,
+                                              struct planner_constraint *constraint, struct error *e)
+{
+    struct json_at dims = json_member(&item, "dims");
+    size_t rank;
+    TRY(json_list(dims, IR_MAX_RANK, &rank, e));
+    if (!dims.value)
+        return json_refuse_to(e, dims, ERROR_INVALID_CONSTRAINT,
+                              "\"dims\" is needed: one list of axes (or null) a dimension");
+    constraint->pointer = arena_strndup(request->arena, item.pointer, strlen(item.pointer));
+    constraint->rank = (uint32_t)rank;
+    for (uint32_t dim = 0; dim < rank; dim++)
+        TRY(decode_constraint_dim(request, constraint, dim, json_item(&dims, dim), e));
+    return ERROR_OK;
+}
+
+/* arguments or results of constraints_from_plan, checked by plan_pins_keep */
+static enum error_code decode_plan_list(struct api_request *request, struct json_at list, bool results,
+                                        struct error *e)
+{
+    size_t count = json_array_size(list.value);
     for (size_t i = 0; i < count; i++) {
-        static const char *const known[] = {"argument", "result", "dims", NULL};
-        struct planner_constraint *constraint = &request->planning.constraints[i];
-        struct json_at item = json_item(&at, i);
-        TRY(json_only(&item, known, e));
-        struct json_at argument = json_member(&item, "argument"), result = json_member(&item, "result");
-        if (!argument.value == !result.value)
-            return json_refuse_to(e, item, ERROR_INVALID_CONSTRAINT,
-                                  "exactly one of \"argument\" and \"result\" is needed");
-        const char *pattern = NULL;
-        TRY(json_text(argument.value ? argument : result, 1000, &pattern, e));
-        /* exact names are bounded by the module's tensors, patterns by this; a plan's constraints are
-         * exact names */
-        if (pattern && is_pattern(pattern) && ++patterns > API_MAX_CONSTRAINTS)
-            return json_refuse_to(e, at, ERROR_INVALID_REQUEST, "at most %d patterns", API_MAX_CONSTRAINTS);
-        constraint->pattern = arena_strndup(request->arena, pattern, strlen(pattern));
-        constraint->is_result = result.value != NULL;
-        struct json_at dims = json_member(&item, "dims");
-        size_t rank;
-        TRY(json_list(dims, IR_MAX_RANK, &rank, e));
-        if (!dims.value)
-            return json_refuse_to(e, dims, ERROR_INVALID_CONSTRAINT,
-                                  "\"dims\" is needed: one list of axes (or null) a dimension");
-        constraint->rank = (uint32_t)rank;
-        for (uint32_t dim = 0; dim < rank; dim++)
-            TRY(decode_constraint_dim(request, constraint, dim, json_item(&dims, dim), e));
+        struct planner_constraint *constraint =
+            &request->planning.constraints[request->planning.constraint_count++];
+        struct json_at item = json_item(&list, i);
+        const char *name = json_string_value(json_object_get(item.value, "name"));
+        constraint->pattern = arena_strndup(request->arena, name, strlen(name));
+        constraint->exact = true;
+        constraint->is_result = results;
+        TRY(decode_constraint_dims(request, item, constraint, e));
     }
-    request->planning.constraint_count = (uint32_t)count;
+    return ERROR_OK;
+}
+
+/* a plan's first, then the request's own */
+static enum error_code decode_constraints(struct api_request *request, struct json_at from_plan,
+                                          struct json_at own, struct error *e)
+{
+    struct json_at arguments = json_member(&from_plan, "arguments"),
+                   results = json_member(&from_plan, "results");
+    size_t count, patterns = 0, given = json_array_size(arguments.value) + json_array_size(results.value);
+    /* exact names are bounded by the module's tensors, patterns by this */
+    TRY(json_list(own, API_MAX_CONSTRAINTS + PLAN_PINS_MAX, &count, e));
+    request->planning.constraints =
+        arena_alloc(request->arena, (given + count + 1) * sizeof *request->planning.constraints);
+    TRY(decode_plan_list(request, arguments, false, e));
+    TRY(decode_plan_list(request, results, true, e));
+    for (size_t i = 0; i < count; i++) {
+        struct json_at item = json_item(&own, i);
+        struct planner_constraint *constraint = &request->planning.constraints[given + i];
+        TRY(decode_constraint(request, item, constraint, e));
+        if (is_pattern(constraint->pattern) && ++patterns > API_MAX_CONSTRAINTS)
+            return json_refuse_to(e, own, ERROR_INVALID_REQUEST, "at most %d patterns", API_MAX_CONSTRAINTS);
+        TRY(decode_constraint_dims(request, item, constraint, e));
+    }
+    request->planning.constraint_count = (uint32_t)(given + count);
     return ERROR_OK;
 }
 
@@ -500,14 +539,21 @@ static void canonicalise(struct api_request *request, json_t *root)
 /* The plan that the constraints come from. One that cannot be read any more gives its constraints alone. */
 static void decode_given(struct api_request *request, json_t *root)
 {
-    json_t *plan = json_object_get(root, "constraints_from_plan");
+    json_t *plan = json_object_get(root, "constraints_from_plan"), *made_by = plan_pins_made_by(plan);
     struct error unread;
-    if (!plan)
+    const char *key;
+    json_t *value;
+    if (!made_by)
         return;
-    char *text = json_compact(plan);
-    if (api_plan_parse(text, strlen(text), &request->given, &unread) != ERROR_OK)
-        json_object_del(root, "constraints_from_plan");
+    char *text = json_compact(made_by);
+    if (api_plan_parse(text, strlen(text), &request->given, &unread) != ERROR_OK) {
+        json_object_foreach(made_by, key, value)
+        {
+            json_object_del(plan, key);
+        }
+    }
     free(text);
+    json_decref(made_by);
     request->planning.given = request->given;
 }
 
@@ -549,7 +595,7 @@ static enum error_code decode(struct api_request *request, json_t *value, const 
                                         NULL};
     struct json_at root = {value, ""};
     TRY(json_only(&root, known, e));
-    TRY(plan_pins_expand(value, e));
+    TRY(plan_pins_keep(value, e));
     decode_given(request, value);
     TRY(decode_module(request, json_member(&root, "module"), module_digest, e));
     if (!request->module_digest[0] && !module_optional)
@@ -558,7 +604,8 @@ static enum error_code decode(struct api_request *request, json_t *value, const 
                               "part named module");
     TRY(decode_mesh(&request->planning.mesh, json_member(&root, "mesh"), e));
     TRY(decode_device(request, json_member(&root, "device"), e));
-    TRY(decode_constraints(request, json_member(&root, "constraints"), e));
+    TRY(decode_constraints(request, json_member(&root, "constraints_from_plan"),
+                           json_member(&root, "constraints"), e));
     TRY(decode_names(request, json_member(&root, "argument_names"), json_member(&root, "trip_counts"), e));
     TRY(decode_roles(request, json_member(&root, "roles"), e));
     TRY(json_given_rules(json_member(&root, "rules"), request->arena, &request->planning.analysis.rules,

@@ -194,6 +194,10 @@ static enum error_code make_report(const struct planner_job *j, const struct sea
     if (j->has_segments)
         add_segments(j, *out);
     planner_job_tell_annotations(j, *out);
+    if (j->given_is_other)
+        report_add_warning(*out,
+                           "the plan of constraints_from_plan was made for another module, mesh or build: "
+                           "the shardings of its arguments and results count, the plan does not race");
     TRY(report_add_classes(*out, j->has_yours ? &j->yours : NULL, e));
     planner_job_describe(j, whole, *out);
     return ERROR_OK;

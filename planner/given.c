@@ -45,9 +45,13 @@ enum error_code planner_job_make_given(struct planner_job *j, struct error *e)
     struct plan_context *own = NULL;
     struct plan plan, reached;
     struct error unfit; /* of another module or mesh: then its constraints alone count, or are refused */
-    if (!from || !same_mesh(&from->mesh, &j->request->mesh) ||
-        planner_plan_apply(from, j->nda, &own, &plan, &unfit) != ERROR_OK)
+    if (!from)
         return ERROR_OK;
+    if (!same_mesh(&from->mesh, &j->request->mesh) ||
+        planner_plan_apply(from, j->nda, &own, &plan, &unfit) != ERROR_OK) {
+        j->given_is_other = true;
+        return ERROR_OK;
+    }
     enum error_code code = ERROR_OK;
     if (express(j, from, &plan)) {
         struct evaluator_session *session = evaluator_session_create(j->evaluator);

@@ -25,7 +25,7 @@
 struct planner_job;
 
 /* Request and image are borrowed and must outlive the job; *out is owned. Errors: of the module (line,
- * column), of constraints (pointer /constraints/i), of the machine (planner/machine.h), and
+ * column), of constraints (with their pointer), of the machine (planner/machine.h), and
  * ERROR_MEMORY_LIMIT_TOO_SMALL (/memory_limit_bytes) when the arguments alone exceed the limit on every
  * plan. */
 enum error_code planner_job_create(const struct planner_request *request, const struct ir_program *image,

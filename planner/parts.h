@@ -28,6 +28,7 @@ struct planner_job {
     struct planner_annotation_counts annotations;
     /* the plan that the request's constraints come from */
     bool has_given;
+    bool given_is_other; /* it was made for another module, mesh or build: it does not race */
     struct search_plan given;
     struct plan_factors given_factors; /* what given.factors refers to */
     bool has_incumbent;

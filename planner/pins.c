@@ -9,36 +9,79 @@
 
 typedef VEC(struct plan_pin) pin_list;
 
+struct pins { /* arguments are tensors 0 .., results stand behind them */
+    pin_list list;
+    uint32_t *of_tensor; /* number of the pin on it, plus 1; 0: none */
+    uint32_t *tied;      /* the tensor that shares its buffer; NDA_NONE */
+};
+
 enum { NAMES_SHOWN = 5 }; /* in a message: enough to see how names look here, few enough for one line */
 
 /* ---- the request's constraints ---- */
 
-static enum error_code add_constraint(pin_list *pins, const struct planner_constraint *constraint,
-                                      uint32_t which, const struct nda *n, const struct mesh *mesh,
-                                      struct error *e)
+static void pins_init(struct pins *pins, const struct nda *n)
 {
-    char pointer[64];
+    size_t count = (size_t)n->argument_count + n->result_count;
+    *pins = (struct pins){.of_tensor = mem_zalloc(count + 1, sizeof *pins->of_tensor),
+                          .tied = mem_alloc((count + 1) * sizeof *pins->tied)};
+    memset(pins->tied, 0xff, (count + 1) * sizeof *pins->tied);
+    for (uint32_t i = 0; i < n->argument_count; i++) {
+        uint32_t result = n->arguments[i].tied_result;
+        if (result == NDA_NONE)
+            continue;
+        pins->tied[i] = n->argument_count + result;
+        pins->tied[n->argument_count + result] = i;
+    }
+}
+
+static void set_pin(struct pins *pins, uint32_t tensor, const struct plan_pin *pin)
+{
+    if (!pins->of_tensor[tensor]) {
+        VEC_PUSH(&pins->list, *pin);
+        pins->of_tensor[tensor] = (uint32_t)pins->list.count;
+    }
+    pins->list.at[pins->of_tensor[tensor] - 1] = *pin;
+}
+
+/* The last one on a tensor wins, and over an earlier one on the tensor that shares its buffer. */
+static void add_pin(struct pins *pins, const struct nda *n, struct plan_pin pin)
+{
+    uint32_t tensor = pin.is_result ? n->argument_count + pin.index : pin.index, tied = pins->tied[tensor];
+    set_pin(pins, tensor, &pin);
+    if (tied == NDA_NONE || !pins->of_tensor[tied])
+        return;
+    pin.is_result = !pin.is_result;
+    pin.index = pin.is_result ? tied - n->argument_count : tied;
+    set_pin(pins, tied, &pin);
+}
+
+static enum error_code add_constraint(struct pins *pins, const struct planner_constraint *constraint,
+                                      const struct nda *n, const struct mesh *mesh, struct error *e)
+{
     uint32_t count = constraint->is_result ? n->result_count : n->argument_count, matched = 0;
-    snprintf(pointer, sizeof pointer, "/constraints/%u", which);
     for (uint32_t i = 0; i < count; i++) {
         const char *name = constraint->is_result ? n->result_names[i] : n->arguments[i].name;
-        if (strcmp(name, constraint->pattern) != 0 && fnmatch(constraint->pattern, name, 0) != 0)
+        if (strcmp(name, constraint->pattern) != 0 &&
+            (constraint->exact || fnmatch(constraint->pattern, name, 0) != 0))
             continue;
         uint32_t value = constraint->is_result ? n->slots[n->spaces[n->result_spaces[i]].slots].value
                                                : n->arguments[i].value;
         uint32_t rank = ir_value_type(n->program, value)->rank;
         if (rank != constraint->rank)
-            return error_set_pointer(e, ERROR_INVALID_CONSTRAINT, pointer,
+            return error_set_pointer(e, ERROR_INVALID_CONSTRAINT, constraint->pointer,
                                      "%s has %u dimensions, the constraint %u", name, rank, constraint->rank);
-        struct plan_pin pin = {
-            .is_result = constraint->is_result, .index = i, .value = NDA_NONE, .rank = rank};
+        struct plan_pin pin = {.is_result = constraint->is_result,
+                               .index = i,
+                               .value = NDA_NONE,
+                               .rank = rank,
+                               .pointer = constraint->pointer};
         for (uint32_t dim = 0; dim < rank; dim++) {
             pin.dims[dim].open = constraint->dims[dim].open;
             pin.dims[dim].count = constraint->dims[dim].count;
             for (uint32_t axis = 0; axis < constraint->dims[dim].count; axis++)
                 pin.dims[dim].axes[axis] = (uint8_t)mesh_axis_find(mesh, constraint->dims[dim].axes[axis]);
         }
-        VEC_PUSH(pins, pin);
+        add_pin(pins, n, pin);
         matched++;
     }
     if (matched)
@@ -47,9 +90,10 @@ static enum error_code add_constraint(pin_list *pins, const struct planner_const
     for (uint32_t i = 0; i < count && i < NAMES_SHOWN; i++)
         text_printf(&some, "%s%s", i ? ", " : "",
                     constraint->is_result ? n->result_names[i] : n->arguments[i].name);
-    enum error_code code = error_set_pointer(
-        e, ERROR_INVALID_CONSTRAINT, pointer, "no %s is named like this; the first of %u names: %s",
-        constraint->is_result ? "result" : "argument", count, some.at ? some.at : "none");
+    enum error_code code =
+        error_set_pointer(e, ERROR_INVALID_CONSTRAINT, constraint->pointer,
+                          "no %s is named like this; the first of %u names: %s",
+                          constraint->is_result ? "result" : "argument", count, some.at ? some.at : "none");
     text_release(&some);
     return code;
 }
@@ -119,8 +163,9 @@ static const char *parse_sharding(const char *string, const struct mesh *mesh, s
     return *string == ']' ? string + 1 : NULL;
 }
 
-static enum error_code add_text(pin_list *pins, const char *text, struct plan_pin pin, uint32_t rank,
-                                const struct mesh *mesh, const struct ir_op *op, struct error *e)
+static enum error_code add_text(struct pins *pins, const struct nda *n, const char *text, struct plan_pin pin,
+                                uint32_t rank, const struct mesh *mesh, const struct ir_op *op,
+                                struct error *e)
 {
     char bad[AXIS_NAME_SIZE] = "";
     if (!parse_sharding(text, mesh, &pin, bad))
@@ -131,11 +176,16 @@ static enum error_code add_text(pin_list *pins, const char *text, struct plan_pi
     if (pin.rank != rank)
         return error_set_at(e, ERROR_INVALID_CONSTRAINT, (int)op->line, (int)op->column,
                             "a sharding of the module has %u dimensions, its tensor %u", pin.rank, rank);
-    VEC_PUSH(pins, pin);
+    pin.line = op->line;
+    pin.column = op->column;
+    if (pin.value == NDA_NONE)
+        add_pin(pins, n, pin);
+    else
+        VEC_PUSH(&pins->list, pin);
     return ERROR_OK;
 }
 
-static enum error_code add_signature(pin_list *pins, const struct nda *n, const struct mesh *mesh,
+static enum error_code add_signature(struct pins *pins, const struct nda *n, const struct mesh *mesh,
                                      bool results, struct error *e)
 {
     const struct ir_program *program = n->program;
@@ -150,7 +200,7 @@ static enum error_code add_signature(pin_list *pins, const struct nda *n, const 
             results ? n->slots[n->spaces[n->result_spaces[i]].slots].value : n->arguments[i].value;
         struct plan_pin pin = {.is_result = results, .index = i, .value = NDA_NONE};
         enum error_code code =
-            add_text(pins, ir_string(program, sharding->first), pin, ir_value_type(program, value)->rank,
+            add_text(pins, n, ir_string(program, sharding->first), pin, ir_value_type(program, value)->rank,
                      mesh, &program->ops[n->function], e);
         if (code != ERROR_OK)
             return code;
@@ -158,7 +208,8 @@ static enum error_code add_signature(pin_list *pins, const struct nda *n, const 
     return ERROR_OK;
 }
 
-static enum error_code add_body(pin_list *pins, const struct nda *n, const struct mesh *mesh, struct error *e)
+static enum error_code add_body(struct pins *pins, const struct nda *n, const struct mesh *mesh,
+                                struct error *e)
 {
     const struct ir_program *program = n->program;
     for (uint32_t i = 0; i < program->op_count; i++) {
@@ -169,7 +220,7 @@ static enum error_code add_body(pin_list *pins, const struct nda *n, const struc
             continue;
         uint32_t value = ir_result(program, i, 0);
         struct plan_pin pin = {.value = value};
-        enum error_code code = add_text(pins, ir_string(program, sharding->first), pin,
+        enum error_code code = add_text(pins, n, ir_string(program, sharding->first), pin,
                                         ir_value_type(program, value)->rank, mesh, &program->ops[i], e);
         if (code != ERROR_OK)
             return code;
@@ -181,20 +232,23 @@ enum error_code planner_pins_create(const struct planner_constraint *constraints
                                     bool module_pins, const struct nda *n, const struct mesh *mesh,
                                     struct plan_pin **out, uint32_t *pin_count, struct error *e)
 {
-    pin_list pins = {0};
+    struct pins pins;
+    pins_init(&pins, n);
     enum error_code code = module_pins ? add_signature(&pins, n, mesh, false, e) : ERROR_OK;
     if (code == ERROR_OK && module_pins)
         code = add_signature(&pins, n, mesh, true, e);
     if (code == ERROR_OK && module_pins)
         code = add_body(&pins, n, mesh, e);
     for (uint32_t i = 0; code == ERROR_OK && i < count; i++)
-        code = add_constraint(&pins, &constraints[i], i, n, mesh, e);
+        code = add_constraint(&pins, &constraints[i], n, mesh, e);
+    free(pins.of_tensor);
+    free(pins.tied);
     if (code != ERROR_OK) {
-        VEC_FREE(&pins);
+        VEC_FREE(&pins.list);
         return code;
     }
-    *out = pins.at;
-    *pin_count = (uint32_t)pins.count;
+    *out = pins.list.at;
+    *pin_count = (uint32_t)pins.list.count;
     return ERROR_OK;
 }
 

@@ -11,10 +11,10 @@
 #include "analysis/plan.h"
 
 /* *out: owned list (free). Constraints match names of arguments (or results) by shell pattern; one that
- * matches nothing, or a tensor of another rank, is ERROR_INVALID_CONSTRAINT with pointer /constraints/i and
+ * matches nothing, or a tensor of another rank, is ERROR_INVALID_CONSTRAINT with its pointer and
  * the first names there are. A sharding in the module with axes that the mesh has not, or with parts of an
  * axis, is ERROR_INVALID_CONSTRAINT with the op's line. The module's pins come first: where two are on one
- * tensor the last one wins, which is the request's. */
+ * tensor, or on two that share a buffer, the last one wins, which is the request's. */
 enum error_code planner_pins_create(const struct planner_constraint *constraints, uint32_t count,
                                     bool module_pins, const struct nda *n, const struct mesh *mesh,
                                     struct plan_pin **out, uint32_t *pin_count, struct error *e) BASE_CHECKED;

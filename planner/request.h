@@ -49,7 +49,9 @@ enum { PLANNER_MAX_ALTERNATIVES = 16 };
 struct planner_plan;        /* planner/plan.h */
 struct planner_constraint { /* {"argument": "params/<star>/wq", "dims": [["model"], [], null]} */
     const char *pattern;    /* fnmatch over argument (or result) names */
+    const char *pointer;    /* where it stands in the request, for errors */
     uint8_t is_result;
+    uint8_t exact; /* pattern is one name, as it stands */
     uint32_t rank;
     struct {
         uint8_t open, count;             /* open: this dimension is left to the planner */

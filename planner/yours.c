@@ -40,7 +40,11 @@ enum error_code planner_job_make_yours(struct planner_job *j, struct error *e)
         return ERROR_OK;
     if (planner_context_create(request->constraints, request->constraint_count, true, true, j->nda,
                                &request->mesh, &context, &inner) != ERROR_OK) {
-        snprintf(j->yours_problem, sizeof j->yours_problem, "line %d: %.370s", inner.line, inner.message);
+        if (inner.line)
+            snprintf(j->yours_problem, sizeof j->yours_problem, "line %d: %.370s", inner.line, inner.message);
+        else
+            snprintf(j->yours_problem, sizeof j->yours_problem, "%.60s: %.320s", inner.pointer,
+                     inner.message);
         return ERROR_OK;
     }
     enum error_code code = take(j, plan_context_start(context), e);

@@ -247,6 +247,34 @@ static void take_all(const struct array *array, struct verify_tensor *out)
     }
 }
 
+static void add_shape(struct text *text, uint32_t rank, const int64_t *dims)
+{
+    for (uint32_t dim = 0; dim < rank; dim++)
+        text_printf(text, "%s%lld", dim ? "," : "[", (long long)dims[dim]);
+    text_add(text, rank ? "]" : "[]");
+}
+
+static enum error_code refuse_type(const struct member *member, const struct array *array, uint32_t argument,
+                                   const struct verify_tensor *wanted, struct error *e)
+{
+    struct text text = {0};
+    const char *kind = array->kind == 'f'   ? "float"
+                       : array->kind == 'i' ? "int"
+                       : array->kind == 'u' ? "uint"
+                       : array->kind == 'c' ? "complex"
+                       : array->kind == 'b' ? "bool"
+                                            : "void";
+    text_printf(&text, "array '%.*s' of the inputs is %s%d",
+                (int)(member->name_size < 80 ? member->name_size : 80), member->name, kind,
+                8 * array->item_size);
+    add_shape(&text, array->rank, array->dims);
+    text_printf(&text, ", argument %u is %s", argument, ir_element_name(wanted->element));
+    add_shape(&text, wanted->rank, wanted->dims);
+    enum error_code code = error_set(e, ERROR_USAGE, "%s", text.at);
+    text_release(&text);
+    return code;
+}
+
 static enum error_code take_member(struct member *member, uint32_t argument, struct verify_tensor *out,
                                    struct error *e)
 {
@@ -263,11 +291,7 @@ static enum error_code take_member(struct member *member, uint32_t argument, str
     for (uint32_t dim = 0; dim < out->rank && same; dim++)
         same = array.dims[dim] == out->dims[dim];
     if (!same || !type_fits(&array, out->element))
-        code =
-            error_set(e, ERROR_USAGE,
-                      "array '%.*s' of the inputs has another shape or element type (%c%d) than argument %u",
-                      (int)(member->name_size < 80 ? member->name_size : 80), member->name, array.kind,
-                      array.item_size, argument);
+        code = refuse_type(member, &array, argument, out, e);
     else if (data_bytes / (size_t)array.item_size < (size_t)verify_tensor_count(out))
         code = broken(e);
     else

@@ -380,7 +380,7 @@ static void pins_are_kept(void **state)
     struct plan plan;
     struct plan_sharding sharding;
     struct error e = {0};
-    struct plan_pin on = {.index = 0, .value = NDA_NONE, .rank = 2};
+    struct plan_pin on = {.index = 0, .value = NDA_NONE, .rank = 2, .pointer = "/constraints/7"};
     load(&subject, "tests/models/mlp.mlir");
     on.dims[0].count = 2; /* x : [{b, a}, {}] */
     on.dims[0].axes[0] = 1;
@@ -400,7 +400,11 @@ static void pins_are_kept(void **state)
     on.dims[0].count = on.dims[1].count = 1;
     on.dims[0].axes[0] = on.dims[1].axes[0] = 0;
     assert_int_equal(pin(&subject, &on, &context, &e), ERROR_INVALID_CONSTRAINT); /* an axis twice */
-    assert_string_equal(e.pointer, "/constraints/0");
+    assert_string_equal(e.pointer, "/constraints/7");
+    on.pointer = NULL; /* the module's own */
+    on.line = 12;
+    assert_int_equal(pin(&subject, &on, &context, &e), ERROR_INVALID_CONSTRAINT);
+    assert_int_equal(e.line, 12);
     on.rank = 3;
     assert_int_equal(pin(&subject, &on, &context, &e), ERROR_INVALID_CONSTRAINT);
     on.rank = 2;

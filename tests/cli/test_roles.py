@@ -110,9 +110,21 @@ with tempfile.TemporaryDirectory() as scratch:
     check(ruled["rules"] == {"mine": "([i, j])->([i, j]) {i=64, j=256}"}, f"the plan says by which rule: {ruled.get('rules')}")
     run = subprocess.run([TOAST, "price", str(call), "--plan", f"{scratch}/ruled/plan.json"], capture_output=True, text=True)
     check(run.returncode in (0, 3), f"a plan with rules is priced: {run.stderr}")
+    for rule, says in (({"mine": "([i, j])->([i, j]) {i=64, j=128}"}, "has a sharding rule of other tensors"),
+                       ({"mine": "([i, j], [i])->([i, j])"}, "has a sharding rule of other tensors"),
+                       ({"mine": "([i, j])->([i, j])", "theirs": "([i])->([i])"}, "no custom call has the target theirs")):
+        request.write_text(json.dumps({"rules": rule}))
+        _, report = plan(f"{scratch}/idle", call, *batch, "--request", str(request))
+        check(sum(says in w for w in report["warnings"]) == 1, f"{rule}: {report['warnings']}")
     request.write_text(json.dumps({"rules": {"mine": "rows"}}))
     said, _ = plan(f"{scratch}/wrong", call, *batch, "--request", str(request), status=(2,))
     check("/rules/mine" in str(said), f"a rule that is none: {said}")
+
+    # a location that is a path names its argument, however it is written; a place in a file does not
+    for location, name in (("params['x'].w[0]", "params/x/w/0"), ("params/x.w/0", "params/x/w/0"), ("model/x.py:3", "arg0"), ("jit(f)/x", "arg0")):
+        call.write_text(CALL.replace('loc("x")', f'loc("{location}")'))
+        named, _ = plan(f"{scratch}/named", call)
+        check(named["arguments"][0]["name"] == name, f"{location}: {named['arguments'][0]['name']}")
 
     # a count of iterations that would have no effect is refused by the loop's name
     endless, counted = pathlib.Path(scratch) / "endless.mlir", pathlib.Path(scratch) / "counted.mlir"

@@ -60,7 +60,8 @@ with tempfile.TemporaryDirectory() as scratch:
         check(status == 0 and '1 runs' in said, f'inputs from a file: {status} {said}')
     archive(file, {'arg0': npy((64, 16), numbers, order=True)}, True)
     check(prove(module, '--random-plan', '3', '--inputs', file)[0] == 0, 'the first dimension varies fastest')
-    for name, data, says in (('arr_0', npy((16, 64), numbers), 'another shape'), ('arr_0', npy((64, 16), [1] * 1024, '<i4'), 'element type'),
+    for name, data, says in (('arr_0', npy((16, 64), numbers), "'arr_0' of the inputs is float32[16,64], argument 0 is f32[64,16]"),
+                             ('arr_0', npy((64, 16), [1] * 1024, '<i4'), 'int32[64,16], argument 0 is f32[64,16]'),
                              ('weights', npy((64, 16), numbers), "no array 'arg0'"), ('arr_0', npy((64, 16), numbers)[:-4], 'damaged'),
                              ('arr_0', b'numbers', 'damaged')):
         archive(file, {name: data}, True)
