@@ -49,7 +49,7 @@ static void add_modules(const char *folder, struct planner_module *modules, uint
 char *api_plan_text(const struct api_request *request, const struct report *report)
 {
     json_t *canonical = json_loads(request->canonical, 0, NULL);
-    json_t *plan = encode_plan(report, json_object_get(canonical, "constraints"));
+    json_t *plan = encode_plan(report, canonical);
     char *text = json_pretty(plan);
     json_decref(plan);
     json_decref(canonical);

@@ -2,6 +2,8 @@
  * people want to read (shardings, worths, machine, who found it). */
 #include "api/encode.h"
 
+#include "api/plan_pins.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -218,7 +220,7 @@ static json_t *encode_roles(const struct report *report)
     return out;
 }
 
-json_t *encode_plan(const struct report *report, const json_t *pins)
+json_t *encode_plan(const struct report *report, const json_t *request)
 {
     const struct mesh *mesh = plan_context_mesh(evaluator_context(report->evaluator));
     char hash[33], module[80];
@@ -242,7 +244,7 @@ json_t *encode_plan(const struct report *report, const json_t *pins)
             json_object_set_new(rules, n->given_rules[i].target, json_string(n->given_rules[i].text));
         json_object_set_new(plan, "rules", rules);
     }
-    json_object_set_new(plan, "pins", pins ? json_deep_copy(pins) : json_array());
+    json_object_set_new(plan, "pins", plan_pins_of(request));
     if (report->no_module_pins)
         json_object_set_new(plan, "module_pins", json_false());
     if (report->pins_completed)

@@ -1,6 +1,8 @@
 /* constraints_from_plan without what does not count; see plan_pins.h. */
 #include "api/plan_pins.h"
 
+#include <string.h>
+
 /* dims are checked where every constraint's are */
 static enum error_code keep_list(struct json_at list, json_t *plan, const char *name, struct error *e)
 {
@@ -55,4 +57,39 @@ enum error_code plan_pins_keep(json_t *request, struct error *e)
         json_object_set(request, "mesh", json_object_get(plan.value, "mesh"));
     json_object_set_new(request, "constraints_from_plan", kept);
     return ERROR_OK;
+}
+
+/* a name as a pattern that only this name fits */
+static json_t *exactly(const char *name)
+{
+    struct text text = {0};
+    for (; *name; name++) {
+        if (strchr("*?[\\", *name))
+            text_add_char(&text, '\\');
+        text_add_char(&text, *name);
+    }
+    json_t *out = json_string(text.at ? text.at : "");
+    text_release(&text);
+    return out;
+}
+
+json_t *plan_pins_of(const json_t *request)
+{
+    static const char *const lists[][2] = {{"arguments", "argument"}, {"results", "result"}};
+    json_t *out = json_array(), *item;
+    size_t index;
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        const json_t *list = json_object_get(json_object_get(request, "constraints_from_plan"), lists[i][0]);
+        json_array_foreach(list, index, item)
+        {
+            json_array_append_new(out, json_pack("{s:o, s:O}", lists[i][1],
+                                                 exactly(json_string_value(json_object_get(item, "name"))),
+                                                 "dims", json_object_get(item, "dims")));
+        }
+    }
+    json_array_foreach(json_object_get(request, "constraints"), index, item)
+    {
+        json_array_append(out, item);
+    }
+    return out;
 }

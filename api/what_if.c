@@ -328,8 +328,7 @@ static json_t *encode_answer(const struct api_what_if *what_if, const struct pla
     json_object_set_new(out, "plan_hash", json_string(hash));
     if (answer->report) {
         json_t *canonical = json_loads(what_if->request->canonical, 0, NULL);
-        json_object_set_new(out, "plan",
-                            encode_plan(answer->report, json_object_get(canonical, "constraints")));
+        json_object_set_new(out, "plan", encode_plan(answer->report, canonical));
         json_object_set_new(out, "report", encode_report(answer->report));
         json_decref(canonical);
     }
