@@ -13,7 +13,7 @@ json_t *encode_machine(const struct cost_machine *machine, const struct mesh *me
 json_t *encode_axes(const struct mesh *mesh, const uint8_t *axes, uint32_t count);
 /* limit: bytes of one device, for "fits" */
 json_t *encode_price(const struct price *price, struct cost cost, int64_t limit);
-/* plan.json, which api/plan_file.h reads back; its pins are the constraints of the request (canonical JSON) */
+/* plan.json, which api/plan_file.h reads back; its pins are the constraints of the canonical request */
 json_t *encode_plan(const struct report *report, const json_t *request);
 /* what a report says of alternatives: null where none were asked for */
 json_t *encode_alternatives(const struct report *report);

@@ -15,7 +15,7 @@ enum { PLAN_PINS_MAX = 20000 };
 enum error_code plan_pins_keep(json_t *request, struct error *e) BASE_CHECKED;
 /* The plan without those dims: what makes it again, owned. NULL: it says no more than its shardings. */
 json_t *plan_pins_made_by(const json_t *plan);
-/* All constraints of a request whose member is as plan_pins_keep leaves it: what plan.json calls pins. Owned. */
+/* All constraints of a request as plan_pins_keep leaves it: what plan.json calls pins. Owned. */
 json_t *plan_pins_of(const json_t *request);
 
 #endif
