@@ -12,7 +12,10 @@ enum {
     /* a decision must change this many factors to be offered (TOAST (Alabed et al., 2025), section 4.2: 10),
      * or a 20th of all factors where that is less: small modules; chosen, not tuned */
     FEWEST = 10,
-    FEWEST_SHARE = 20
+    FEWEST_SHARE = 20,
+    /* or its group is on arguments of a 100th of all arguments' bytes: an embedding is in few operations, and
+     * most of what a device holds; chosen, not tuned */
+    LARGE_SHARE = 100
 };
 
 /* All resolutions of up to four classes; above that, side 0 everywhere, side 1 everywhere and each class
@@ -65,6 +68,29 @@ static bool worth_deciding(const struct plan_context *context, uint32_t group)
            context->group_first[group] != context->group_first[group + 1];
 }
 
+/* groups on arguments that take LARGE_SHARE of the bytes of all */
+static uint8_t *large_groups(const struct nda *n)
+{
+    uint8_t *large = mem_zalloc((size_t)n->group_count + 1, 1);
+    uint64_t *bytes = mem_zalloc((size_t)n->group_count + 1, sizeof *bytes), all = 0;
+    uint32_t *last = mem_zalloc((size_t)n->group_count + 1, sizeof *last); /* argument counted, plus 1 */
+    for (uint32_t i = 0; i < n->argument_count; i++) {
+        const struct nda_space *sp = &n->spaces[n->arguments[i].space];
+        uint64_t size = ir_type_bytes(n->program, ir_value_type(n->program, n->arguments[i].value));
+        all += size;
+        for (uint32_t factor = 0; factor < sp->factor_count; factor++) {
+            uint32_t group = n->colors[n->factors[sp->factors + factor].color].group;
+            bytes[group] += last[group] == i + 1 ? 0 : size;
+            last[group] = i + 1;
+        }
+    }
+    for (uint32_t group = 0; group < n->group_count; group++)
+        large[group] = bytes[group] > 0 && bytes[group] >= all / LARGE_SHARE;
+    free(bytes);
+    free(last);
+    return large;
+}
+
 /* Every group, axis and resolution, and once in scope update where the group is on optimizer state:
  * offered or counted as pruned. */
 void context_decisions(struct plan_context *context)
@@ -72,7 +98,7 @@ void context_decisions(struct plan_context *context)
     const struct nda *n = context->n;
     uint32_t least = n->factor_count / FEWEST_SHARE < FEWEST ? n->factor_count / FEWEST_SHARE : FEWEST;
     VEC(struct plan_decision) offered = {0};
-    uint8_t *state = role_groups(n, NDA_ROLE_OPTIMIZER);
+    uint8_t *state = role_groups(n, NDA_ROLE_OPTIMIZER), *large = large_groups(n);
     struct plan alone;
     plan_init(&alone, n, &context->mesh);
     for (uint32_t group = 0; group < n->group_count; group++) {
@@ -91,7 +117,7 @@ void context_decisions(struct plan_context *context)
                     plan_copy(&alone, &context->start);
                     changed = plan_apply(context, &alone, decision);
                 }
-                if (changed > 0 && changed >= least)
+                if (changed > 0 && (changed >= least || large[group]))
                     VEC_PUSH(&offered, decision);
                 else
                     context->pruned_count++;
@@ -100,6 +126,7 @@ void context_decisions(struct plan_context *context)
     }
     plan_release(&alone);
     free(state);
+    free(large);
     context->decisions = offered.at;
     context->decision_count = (uint32_t)offered.count;
 }

@@ -9,7 +9,8 @@
  *   list.c      ordered lists, best plans                   domain.c    plans and evaluators
  *   seen.c      every plan of a snapshot, best first
  *   value.c     a list -> its priced node                   tree.c      nodes and edges
- *   whole.c     exact prices of what estimates found
+ *   whole.c     exact prices of what estimates found       experts.c   the race of the experts
+ *   descent.c   from what does not fit to what does        pricers.c   threads that price before any task
  */
 #ifndef TOAST_MCTS_CORE_H
 #define TOAST_MCTS_CORE_H
@@ -19,7 +20,8 @@
 #include "mcts/tree.h"
 
 enum {
-    CORE_ELITES = 8, /* best plans kept; walks begin at them. Chosen, not tuned */
+    CORE_DESCENTS = 3, /* chosen, not tuned */
+    CORE_ELITES = 8,   /* best plans kept; walks begin at them. Chosen, not tuned */
     CORE_CURVE = SEARCH_CURVE,
     CORE_DELTA_EDGES = 1024,       /* of largest increment: 36 KiB of a delta. Chosen, not tuned */
     CORE_DELTA_VALUES = 1024,      /* priced plans beside those of the edges */
@@ -37,7 +39,8 @@ enum core_found {
     FOUND_POLISH,
     FOUND_RANDOM,
     FOUND_GREEDY,
-    FOUND_PER_ACTION
+    FOUND_PER_ACTION,
+    FOUND_DESCENT
 };
 enum core_stop { STOP_NONE, STOP_BUDGET, STOP_NO_GAIN, STOP_CANCELLED, STOP_SECONDS, STOP_EXHAUSTED };
 
@@ -141,6 +144,10 @@ struct search {
     struct core_plan *wholes;          /* the same with exact prices */
     struct search_plan *baseline_plans;
     struct cost best_baseline; /* before any climb */
+    /* where the fastest experts do not fit: plans that fit, made of them (descent.c), and the same with exact
+     * prices */
+    struct core_plan descents[CORE_DESCENTS], whole_descents[CORE_DESCENTS];
+    uint32_t descent_count;
     int32_t root_reward;
     struct core_memo *memo;
 };
@@ -154,6 +161,29 @@ static inline uint64_t core_clamp(uint64_t x, uint64_t low, uint64_t high)
 }
 /* prices root and experts (experts.c) */
 enum error_code core_race_experts(struct search *search, struct error *e) BASE_CHECKED;
+/* do two experts, by name, do the same on some axis? */
+bool core_have_in_common(const char *name, const char *other);
+
+/* Plans priced at the same time, a thread each: sessions of the domain over the evaluator's. */
+struct core_pricers {
+    uint32_t count;
+    bool own; /* the evaluator's are theirs */
+    struct evaluator_session *evaluators[SEARCH_THREADS];
+    void *sessions[SEARCH_THREADS];
+};
+void core_pricers_open(const struct search *search, struct core_pricers *pricers);
+void core_pricers_close(const struct search *search, const struct core_pricers *pricers);
+/* one(user, session, i) for each i below count: by thread i modulo the threads, so that it meets what is
+ * known there */
+typedef enum error_code core_pricing(void *user, void *session, uint32_t i, struct error *e);
+enum error_code core_pricers_run(const struct core_pricers *pricers, uint32_t count, core_pricing *one,
+                                 void *user, struct error *e) BASE_CHECKED;
+/* replays the plan's list: hash, price, cost */
+enum error_code core_price_plan(const struct search *search, void *session, struct core_plan *plan,
+                                struct error *e) BASE_CHECKED;
+/* fills search->descents */
+enum error_code core_descend(struct search *search, const struct core_pricers *pricers,
+                             struct error *e) BASE_CHECKED;
 int32_t core_reward(const struct search *search, struct cost cost);
 /* stages of rollouts, each followed by a local search where it found a better plan; else one task does all */
 static inline bool core_is_staged(const struct search *search)

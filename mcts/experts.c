@@ -2,23 +2,9 @@
  * exact price. */
 #include "mcts/core.h"
 
-#include "base/threads.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static enum error_code price_list(const struct search *search, void *session, struct core_plan *plan,
-                                  struct error *e)
-{
-    search->domain->replay(session, &plan->list, &plan->hash);
-    if (core_memo_find(search->memo, plan->hash, &plan->price, &plan->cost))
-        return ERROR_OK;
-    enum error_code code = search->domain->price(session, &plan->list, &plan->price, &plan->cost, e);
-    if (!code)
-        core_memo_put(search->memo, plan->hash, &plan->price, plan->cost);
-    return code;
-}
 
 /* The best expert is climbed to: from the cheapest of the list, with axes that are alike at once and axis by
  * axis, over plans that differ in what an axis does, in the side of a sequence's conflict or in what is
@@ -49,7 +35,7 @@ static enum error_code price_baseline(struct search *search, void *session,
                                       struct core_plan *plan, struct error *e)
 {
     *plan = (struct core_plan){.list = from->list, .found = FOUND_BASELINE, .baseline = (uint16_t)index};
-    return price_list(search, session, plan, e);
+    return core_price_plan(search, session, plan, e);
 }
 
 /* Experts are priced exactly where they may be the best, by their prices on the fold: those that are further
@@ -91,76 +77,23 @@ static enum error_code publish_baseline(struct search *search, void *session, ui
     return code;
 }
 
-/* What prices plans at the same time, a thread each: sessions of the domain over the evaluator's. */
-struct pricers {
-    uint32_t count;
-    bool own; /* the evaluator's are theirs */
-    struct evaluator_session *evaluators[SEARCH_THREADS];
-    void *sessions[SEARCH_THREADS];
-};
-
-/* plans that are priced at once: plan i by thread i modulo the threads, so that it meets what is known
- * there */
+/* experts that are priced at once */
 struct round {
     struct search *search;
-    const struct pricers *pricers;
     const struct search_domain_baseline *list;
     struct core_plan *plans; /* of list */
-    uint32_t count;
-    bool publish; /* they are the search's baselines and have their prices on the fold */
-    enum error_code codes[SEARCH_THREADS];
-    struct error errors[SEARCH_THREADS];
 };
 
-static void price_share(void *user, uint32_t number)
+static enum error_code price_one(void *user, void *session, uint32_t i, struct error *e)
 {
     struct round *round = user;
-    void *session = round->pricers->sessions[number];
-    enum error_code code = ERROR_OK;
-    struct error *e = &round->errors[number];
-    for (uint32_t i = number; i < round->count && !code; i += round->pricers->count) {
-        code = round->publish
-                   ? publish_baseline(round->search, session, i, e)
-                   : price_baseline(round->search, session, &round->list[i], i, &round->plans[i], e);
-    }
-    round->codes[number] = code;
+    return price_baseline(round->search, session, &round->list[i], i, &round->plans[i], e);
 }
 
-static enum error_code run_round(struct round *round, struct error *e)
+static enum error_code publish_one(void *user, void *session, uint32_t i, struct error *e)
 {
-    threads_run(round->pricers->count, price_share, round);
-    for (uint32_t i = 0; i < round->pricers->count; i++)
-        if (round->codes[i]) {
-            if (e)
-                *e = round->errors[i];
-            return round->codes[i];
-        }
-    return ERROR_OK;
-}
-
-static void open_pricers(const struct search *search, struct pricers *pricers)
-{
-    const struct search_options *options = &search->options;
-    struct search_domain *domain = search->domain;
-    uint32_t wanted = options->threads ? options->threads : 1;
-    *pricers = (struct pricers){.count = wanted < SEARCH_THREADS ? wanted : SEARCH_THREADS,
-                                .own = !options->sessions && domain->evaluator_create};
-    for (uint32_t i = 0; i < pricers->count; i++) {
-        if (options->sessions)
-            pricers->evaluators[i] = options->sessions[i];
-        else if (domain->evaluator_create)
-            pricers->evaluators[i] = domain->evaluator_create(domain);
-        pricers->sessions[i] = domain->session_create(domain, pricers->evaluators[i]);
-    }
-}
-
-static void close_pricers(const struct search *search, const struct pricers *pricers)
-{
-    for (uint32_t i = 0; i < pricers->count; i++) {
-        search->domain->session_destroy(pricers->sessions[i]);
-        if (pricers->own)
-            search->domain->evaluator_destroy(pricers->evaluators[i]);
-    }
+    struct round *round = user;
+    return publish_baseline(round->search, session, i, e);
 }
 
 static enum error_code append_baseline(struct search *search, void *session,
@@ -207,7 +140,7 @@ static void note_near(struct near *near, const struct search_domain_baseline *ba
 /* A climb under way: the number of the plan it stands at, what it may still price, and what is near it. */
 struct climb {
     struct search *search;
-    const struct pricers *pricers;
+    const struct core_pricers *pricers;
     uint32_t index, left;
     struct near near[TURNS];
     uint32_t ends[STARTS], end_count; /* where earlier climbs ended */
@@ -223,9 +156,8 @@ static enum error_code price_around(struct climb *climb, const struct search_dom
     struct core_plan *plans = mem_zalloc((size_t)count + 1, sizeof *plans);
     count = count < climb->left ? count : climb->left;
     climb->left -= count;
-    struct round round = {
-        .search = climb->search, .pricers = climb->pricers, .list = list, .plans = plans, .count = count};
-    enum error_code code = run_round(&round, e);
+    struct round round = {climb->search, list, plans};
+    enum error_code code = core_pricers_run(climb->pricers, count, price_one, &round, e);
     for (uint32_t i = 0; i < count && !code; i++)
         if (cost_compare(plans[i].cost, plans[i].hash, than->cost, than->hash) < 0 &&
             (plans[i].cost.c < than->cost.c || plans[i].cost.over_steps < than->cost.over_steps))
@@ -298,8 +230,8 @@ static enum error_code climb_by_two(struct climb *climb, bool *climbed, struct e
     return code;
 }
 
-/* whether two experts do the same on some axis: a word of a name is strategy:axis */
-static bool have_in_common(const char *name, const char *other)
+/* a word of a name is strategy:axis */
+bool core_have_in_common(const char *name, const char *other)
 {
     for (size_t size; *name; name += size + (name[size] == '+')) {
         size = strcspn(name, "+");
@@ -321,8 +253,8 @@ static uint32_t next_start(const struct search *search, const uint32_t *starts, 
         bool free = best == UINT32_MAX ||
                     cost_compare(plans[i].cost, plans[i].hash, plans[best].cost, plans[best].hash) < 0;
         for (uint32_t k = 0; k < begun && free; k++)
-            free = starts[k] != i && !have_in_common(search->domain->baselines[starts[k]].name,
-                                                     search->domain->baselines[i].name);
+            free = starts[k] != i && !core_have_in_common(search->domain->baselines[starts[k]].name,
+                                                          search->domain->baselines[i].name);
         best = free ? i : best;
     }
     return best;
@@ -355,7 +287,8 @@ static enum error_code climb_from(struct climb *climb, struct error *e)
     return code;
 }
 
-static enum error_code climb_experts(struct search *search, const struct pricers *pricers, struct error *e)
+static enum error_code climb_experts(struct search *search, const struct core_pricers *pricers,
+                                     struct error *e)
 {
     uint32_t first = search->domain->baseline_count, starts[STARTS];
     struct climb *climb = mem_zalloc(1, sizeof *climb);
@@ -382,7 +315,7 @@ static enum error_code climb_experts(struct search *search, const struct pricers
 static enum error_code price_root(struct search *search, void *session, struct error *e)
 {
     search->root.found = FOUND_START;
-    enum error_code code = price_list(search, session, &search->root, e);
+    enum error_code code = core_price_plan(search, session, &search->root, e);
     search->root_whole = search->root;
     if (!code && search->domain->price_whole)
         code = search->domain->price_whole(session, &search->root_whole.list, &search->root_whole.price,
@@ -404,24 +337,22 @@ static void set_hopeless(struct search *search)
 
 enum error_code core_race_experts(struct search *search, struct error *e)
 {
-    struct pricers pricers;
-    open_pricers(search, &pricers);
+    struct core_pricers pricers;
+    core_pricers_open(search, &pricers);
     enum error_code code = price_root(search, pricers.sessions[0], e);
-    struct round round = {.search = search,
-                          .pricers = &pricers,
-                          .list = search->domain->baselines,
-                          .plans = search->baselines,
-                          .count = search->domain->baseline_count};
+    struct round round = {search, search->domain->baselines, search->baselines};
+    uint32_t count = search->domain->baseline_count;
     if (!code)
-        code = run_round(&round, e);
+        code = core_pricers_run(&pricers, count, price_one, &round, e);
     note_best(search);
-    round.publish = true;
     if (!code)
-        code = run_round(&round, e);
+        code = core_pricers_run(&pricers, count, publish_one, &round, e);
     if (!code)
         code = climb_experts(search, &pricers, e);
+    if (!code)
+        code = core_descend(search, &pricers, e);
     set_hopeless(search);
-    close_pricers(search, &pricers);
+    core_pricers_close(search, &pricers);
     search->options.sessions = NULL;
     return code;
 }

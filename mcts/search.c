@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const found_names[] = {"replicated", "baseline", "mcts",      "polish",
-                                          "random",     "greedy",   "per_action"};
+static const char *const found_names[] = {"replicated", "baseline", "mcts",       "polish",
+                                          "random",     "greedy",   "per_action", "descent"};
 static const char *const stop_names[] = {"", "budget", "no_gain", "cancelled", "seconds", "exhausted"};
 
 int32_t core_reward(const struct search *search, struct cost cost)
@@ -98,7 +98,7 @@ static enum error_code set_options(struct search *search, const struct search_op
 static uint64_t identity(const struct search *search)
 {
     const struct search_options *options = &search->options;
-    const uint64_t words[] = {3 /* format */,
+    const uint64_t words[] = {4 /* format */,
                               search->domain->price_whole != NULL,
                               options->seed,
                               options->rollouts,
@@ -127,6 +127,8 @@ static uint64_t identity(const struct search *search)
         h = hash_combine(h, tuned[i]);
     for (uint32_t i = 0; i < search->domain->baseline_count; i++)
         h = hash_combine(h, search->baselines[i].hash.lo ^ (uint64_t)search->baselines[i].cost.c);
+    for (uint32_t i = 0; i < search->descent_count; i++)
+        h = hash_combine(h, search->descents[i].hash.lo ^ (uint64_t)search->descents[i].cost.c);
     return h;
 }
 
@@ -208,6 +210,12 @@ void core_snapshot_reset(const struct search *search, struct core_snapshot *snap
         node = tree_node(&snapshot->tree, tree_state(plan->hash), plan->list.at, plan->list.count);
         snapshot->tree.nodes.at[node].value = core_reward(search, plan->cost);
     }
+    for (uint32_t i = 0; i < search->descent_count; i++) {
+        const struct core_plan *plan = &search->descents[i];
+        core_elites_offer(&snapshot->elites, plan);
+        node = tree_node(&snapshot->tree, tree_state(plan->hash), plan->list.at, plan->list.count);
+        snapshot->tree.nodes.at[node].value = core_reward(search, plan->cost);
+    }
 }
 
 void search_begin(const struct search *search, struct search_blob *snapshot)
@@ -224,6 +232,11 @@ void search_begin(const struct search *search, struct search_blob *snapshot)
         if (!search->baseline_plans[i].estimated &&
             cost_compare(search->wholes[i].cost, search->wholes[i].hash, p.best.cost, p.best.hash) < 0)
             p.best = search->wholes[i];
+    for (uint32_t i = 0; i < search->descent_count; i++) {
+        const struct core_plan *plan = &search->whole_descents[i];
+        if (cost_compare(plan->cost, plan->hash, p.best.cost, p.best.hash) < 0)
+            p.best = *plan;
+    }
     p.curve_count = 1;
     p.curve[0] = (struct core_curve){0, p.best.cost, p.best.price.step_ps};
     if (!decisions || search->options.method == SEARCH_BASELINES || search->options.method == SEARCH_START) {

@@ -322,6 +322,51 @@ static void baselines_over_many_axes(void **state)
     (void)state;
 }
 
+static bool is_offered(const struct plan_context *plan_context, uint32_t group, uint32_t axis)
+{
+    uint32_t count;
+    const struct plan_decision *decisions = plan_context_decisions(plan_context, &count);
+    for (uint32_t i = 0; i < count; i++)
+        if (decisions[i].group == group && decisions[i].axis == axis)
+            return true;
+    return false;
+}
+
+/* Embeddings touch few factors and take most of the bytes: whatever divides an argument of a 100th of them is
+ * offered, on every axis. */
+static void what_large_arguments_have_is_offered(void **state)
+{
+    (void)state;
+    struct subject subject;
+    uint32_t few = 0; /* offered for its bytes alone */
+    load(&subject, "tests/models/small/gpt_torch.mlir");
+    const struct nda *n = subject.nda;
+    struct plan_context *plan_context = context(&subject, "data=2,model=2");
+    struct plan plan;
+    plan_init(&plan, n, plan_context_mesh(plan_context));
+    int64_t all = 0;
+    for (uint32_t i = 0; i < n->argument_count; i++)
+        all += ir_type_bytes(n->program, ir_value_type(n->program, n->arguments[i].value));
+    for (uint32_t i = 0; i < n->argument_count; i++) {
+        const struct nda_space *sp = &n->spaces[n->arguments[i].space];
+        if (ir_type_bytes(n->program, ir_value_type(n->program, n->arguments[i].value)) * 100 < all)
+            continue;
+        for (uint32_t factor = 0; factor < sp->factor_count; factor++)
+            for (uint8_t axis = 0; axis < 2; axis++) {
+                uint32_t group = n->colors[n->factors[sp->factors + factor].color].group;
+                plan_copy(&plan, plan_context_start(plan_context));
+                uint32_t changed =
+                    plan_apply(plan_context, &plan, (struct plan_decision){group, 0, axis, PLAN_SCOPE_ALL});
+                assert_true(!changed || is_offered(plan_context, group, axis));
+                few += changed > 0 && changed < 10;
+            }
+    }
+    assert_true(few > 0);
+    plan_release(&plan);
+    plan_context_destroy(plan_context);
+    subject_close(&subject);
+}
+
 static void decisions_have_text_and_back(void **state)
 {
     struct subject subject;
@@ -512,6 +557,7 @@ int main(void)
         cmocka_unit_test(experts_store_what_they_say),
         cmocka_unit_test(baselines_are_distinct_and_replay),
         cmocka_unit_test(baselines_over_many_axes),
+        cmocka_unit_test(what_large_arguments_have_is_offered),
         cmocka_unit_test(decisions_have_text_and_back),
         cmocka_unit_test(pins_are_kept),
         cmocka_unit_test(both_ends_of_state_are_pinned),

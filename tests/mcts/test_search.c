@@ -210,6 +210,68 @@ static void weights_are_gathered_again_where_memory_binds(void **state)
     }
 }
 
+/* From experts that are faster than all that fit: each plan fits, costs what it says, is one of a kind, and
+ * the search answers with nothing worse; the threads that price make no difference. */
+static void expect_descents(const char *model, const char *mesh, int64_t limit, bool faster)
+{
+    struct subject subject;
+    struct search *searches[2];
+    struct error e;
+    open_subject(&subject, model, mesh, limit);
+    for (uint32_t threads = 1; threads <= 2; threads++) {
+        struct search_options options = {.threads = threads};
+        ASSERT_OK(search_create(subject.evaluator, &options, &searches[threads - 1], &e), &e);
+    }
+    const struct search *search = searches[0];
+    assert_int_equal(search->id, searches[1]->id);
+    assert_in_range(search->descent_count, 1, CORE_DESCENTS);
+    struct search_state state = solve(search, 2), other = solve(searches[1], 1);
+    assert_memory_equal(&state, &other, sizeof state);
+    check_best(&subject, &state.best);
+    int64_t best = INT64_MAX;
+    for (uint32_t i = 0; i < search->descent_count; i++) {
+        const struct core_plan *plan = &search->descents[i];
+        struct search_plan published;
+        core_plan_publish(search, plan, &published);
+        check_best(&subject, &published);
+        assert_string_equal(published.found_by, "descent");
+        assert_int_equal(plan->cost.over_steps, 0);
+        assert_true(cost_compare(state.best.cost, state.best.hash, plan->cost, plan->hash) <= 0);
+        for (uint32_t k = 0; k < i; k++)
+            assert_int_not_equal(hash128_compare(plan->hash, search->descents[k].hash), 0);
+        best = plan->cost.c < best ? plan->cost.c : best;
+    }
+    assert_int_equal(search->best_baseline.over_steps > 0 || best < search->best_baseline.c, faster);
+    for (uint32_t i = 0; i < 2; i++)
+        search_destroy(searches[i]);
+    subject_close(&subject);
+}
+
+static void what_does_not_fit_is_descended_from(void **state)
+{
+    (void)state;
+    expect_descents("small/gpt_torch.mlir", "a=2,b=8", 260000, true);
+    expect_descents("small/gpt_torch.mlir", "a=2,b=8", 180000, false); /* an expert that fits is better */
+    expect_descents("small/itx.mlir", "a=2,b=8", 70000, true);         /* no expert fits */
+}
+
+/* nothing is priced where the fastest expert fits, or where nobody asked for experts */
+static void what_fits_is_not_descended_from(void **state)
+{
+    (void)state;
+    struct subject subject;
+    struct search *search;
+    struct error e;
+    const struct search_options options[] = {{0}, {.no_baselines = 1}, {.method = SEARCH_BASELINES}};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        open_subject(&subject, "small/gpt_torch.mlir", "a=2,b=8", i ? 260000 : 0);
+        ASSERT_OK(search_create(subject.evaluator, &options[i], &search, &e), &e);
+        assert_int_equal(search->descent_count, 0);
+        search_destroy(search);
+        subject_close(&subject);
+    }
+}
+
 static void rewards_order_the_baselines_of_the_corpus(void **state)
 {
     (void)state;
@@ -256,6 +318,8 @@ int main(void)
         cmocka_unit_test(tiny_programs_are_solved),
         cmocka_unit_test(small_models_beat_their_baselines),
         cmocka_unit_test(weights_are_gathered_again_where_memory_binds),
+        cmocka_unit_test(what_does_not_fit_is_descended_from),
+        cmocka_unit_test(what_fits_is_not_descended_from),
         cmocka_unit_test(rewards_order_the_baselines_of_the_corpus),
         cmocka_unit_test(per_action_search_runs),
     };

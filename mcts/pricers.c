@@ -1,0 +1,73 @@
+/* Sessions that price plans at the same time, a thread each, before there are tasks. */
+#include "mcts/core.h"
+
+#include "base/threads.h"
+
+enum error_code core_price_plan(const struct search *search, void *session, struct core_plan *plan,
+                                struct error *e)
+{
+    search->domain->replay(session, &plan->list, &plan->hash);
+    if (core_memo_find(search->memo, plan->hash, &plan->price, &plan->cost))
+        return ERROR_OK;
+    enum error_code code = search->domain->price(session, &plan->list, &plan->price, &plan->cost, e);
+    if (!code)
+        core_memo_put(search->memo, plan->hash, &plan->price, plan->cost);
+    return code;
+}
+
+void core_pricers_open(const struct search *search, struct core_pricers *pricers)
+{
+    const struct search_options *options = &search->options;
+    struct search_domain *domain = search->domain;
+    uint32_t wanted = options->threads ? options->threads : 1;
+    *pricers = (struct core_pricers){.count = wanted < SEARCH_THREADS ? wanted : SEARCH_THREADS,
+                                     .own = !options->sessions && domain->evaluator_create};
+    for (uint32_t i = 0; i < pricers->count; i++) {
+        if (options->sessions)
+            pricers->evaluators[i] = options->sessions[i];
+        else if (domain->evaluator_create)
+            pricers->evaluators[i] = domain->evaluator_create(domain);
+        pricers->sessions[i] = domain->session_create(domain, pricers->evaluators[i]);
+    }
+}
+
+void core_pricers_close(const struct search *search, const struct core_pricers *pricers)
+{
+    for (uint32_t i = 0; i < pricers->count; i++) {
+        search->domain->session_destroy(pricers->sessions[i]);
+        if (pricers->own)
+            search->domain->evaluator_destroy(pricers->evaluators[i]);
+    }
+}
+
+struct round {
+    const struct core_pricers *pricers;
+    core_pricing *one;
+    void *user;
+    uint32_t count;
+    enum error_code codes[SEARCH_THREADS];
+    struct error errors[SEARCH_THREADS];
+};
+
+static void price_share(void *user, uint32_t number)
+{
+    struct round *round = user;
+    enum error_code code = ERROR_OK;
+    for (uint32_t i = number; i < round->count && !code; i += round->pricers->count)
+        code = round->one(round->user, round->pricers->sessions[number], i, &round->errors[number]);
+    round->codes[number] = code;
+}
+
+enum error_code core_pricers_run(const struct core_pricers *pricers, uint32_t count, core_pricing *one,
+                                 void *user, struct error *e)
+{
+    struct round round = {.pricers = pricers, .one = one, .user = user, .count = count};
+    threads_run(pricers->count, price_share, &round);
+    for (uint32_t i = 0; i < pricers->count; i++)
+        if (round.codes[i]) {
+            if (e)
+                *e = round.errors[i];
+            return round.codes[i];
+        }
+    return ERROR_OK;
+}
