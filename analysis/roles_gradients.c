@@ -85,6 +85,8 @@ static uint32_t origin(const struct nda *n, uint32_t value)
             return value;
         else if (program->ops[op].code == IR_OPTIMIZATION_BARRIER)
             from = ir_operand(program, op, program->values[value].index);
+        else if (program->ops[op].code == IR_CONCATENATE && program->ops[op].operand_count > 1)
+            return value; /* of several: a row before the examples' is not where they come from */
         else if (program->ops[op].region_count == 0 && stage_moves_only(n, &n->spaces[n->op_space[op]]))
             from = ir_operand(program, op, 0);
         if (from == NDA_NONE)

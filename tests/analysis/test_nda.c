@@ -336,17 +336,19 @@ static void expect_roles(const char *path, const uint8_t *roles, uint32_t count,
     subject_close(&subject);
 }
 
-/* train steps that donate nothing, and one within a loop; a shared block applied again and again is no
- * training */
+/* train steps that donate nothing, one within a loop, one whose first weight is a row before the examples'; a
+ * shared block applied again and again is no training */
 static void state_is_found_without_donation(void **state)
 {
     enum { P = NDA_ROLE_PARAMETER, O = NDA_ROLE_OPTIMIZER, D = NDA_ROLE_DATA };
-    static const uint8_t adam[] = {P, P, O, O, O, O, D, D}, two[] = {P, P, D, D}, one[] = {P, P, D};
+    static const uint8_t adam[] = {P, P, O, O, O, O, D, D}, two[] = {P, P, D, D}, one[] = {P, P, D},
+                         token[] = {P, P, P, P, P, D, D};
     struct subject subject;
     expect_roles("tests/analysis/data/undonated.mlir", adam, 8, 1);
     expect_roles("tests/analysis/data/gradients.mlir", two, 4, 1);
     expect_roles("tests/analysis/data/trained_in_loop.mlir", two, 4, 1);
     expect_roles("tests/analysis/data/recurrent.mlir", one, 3, 1);
+    expect_roles("tests/analysis/data/class_token.mlir", token, 7, 1);
     load(&subject, "tests/analysis/data/undonated.mlir");
     /* results: weights, moments, moments, loss, norm of the gradient */
     for (uint32_t i = 0; i < 8; i++) {

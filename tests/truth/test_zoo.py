@@ -29,7 +29,7 @@ TRAINED = {   # train steps -> how many parameters
     "encoder_decoder": 16, "retention": 5, "lora": 6, "fnet": 3, "vit": 26, "resnet": 14, "diffusion": 18, "masked_autoencoder": 4,
     "contrastive": 5, "vq": 3, "gcn": 5, "recommender": 7, "dropout_rbg": 2, "adafactor": 2, "orthogonal": 2, "adversarial": 4,
     "implicit": 2, "branches": 4, "private_gradients": 2, "physics": 5, "policy": 3, "wavenet": 10,
-    "gradients": 13, "undonated": 2, "muon_scan": 1, "trained_in_loop": 2, "moe_sorted": 10, "complex_layers": 4, "coupling_flow": 4,
+    "gradients": 13, "undonated": 2, "class_token": 5, "muon_scan": 1, "trained_in_loop": 2, "moe_sorted": 10, "complex_layers": 4, "coupling_flow": 4,
 }
 SERVED = {"dequantized": 4}                                   # inference -> how many parameters
 NO_BATCH = {"scalars", "scans", "sinkhorn", "sampling"}      # no contraction of examples

@@ -53,6 +53,22 @@ def undonated(k):
     return lowered(step, p, p, p, f32(16, 16 * k), f32(16, 8 * k))
 
 
+def class_token(k):
+    """a row of the weights stands before the examples', and the one matrix for queries, keys and values meets both; plain SGD"""
+    def loss(p, x, y):
+        t = jnp.concatenate([jnp.broadcast_to(p["cls"], (x.shape[0], 1, 16 * k)), x @ p["embed"]], axis=1)
+        q, key, v = jnp.moveaxis((t @ p["qkv"]).reshape(*t.shape[:2], 3, 2, 8 * k), 2, 0)
+        scores = jax.nn.softmax(jnp.einsum("bihd,bjhd->bhij", q, key))
+        out = jnp.einsum("bhij,bjhd->bihd", scores, v).reshape(t.shape) @ p["o"]
+        return (((t + out)[:, 0] @ p["head"] - y) ** 2).mean()
+
+    def step(p, x, y):
+        value, g = jax.value_and_grad(loss)(p, x, y)
+        return jax.tree.map(lambda w, d: w - 0.1 * d, p, g), value
+    d = 16 * k
+    return lowered(step, dict(cls=f32(1, 1, d), embed=f32(12, d), head=f32(d, 10), o=f32(d, d), qkv=f32(d, 3 * d)), f32(32, 9, 12), f32(32, 10))
+
+
 def muon_scan(k):
     """scanned layers, all momenta orthogonalised at once: no moments that no contraction is fed with"""
     def orthogonal(g):
@@ -135,5 +151,5 @@ def coupling_flow(k):
     return train(loss, [(f32(8 * k, 32 * k), f32(32 * k, 16 * k))] * 2, f32(16, 16 * k), optimizer=adam, clip=True)
 
 
-MODELS = {"gradients": gradients, "undonated": undonated, "muon_scan": muon_scan, "trained_in_loop": trained_in_loop,
+MODELS = {"gradients": gradients, "undonated": undonated, "class_token": class_token, "muon_scan": muon_scan, "trained_in_loop": trained_in_loop,
           "moe_sorted": moe_sorted, "complex_layers": complex_layers, "dequantized": dequantized, "coupling_flow": coupling_flow}
