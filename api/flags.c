@@ -2,6 +2,7 @@
 #include "api/flags.h"
 
 #include "api/json.h"
+#include "base/size.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -60,6 +61,17 @@ static enum error_code set_integer(json_t *root, const char *key, const char *fl
     if (end == text || *end || errno)
         return error_set(e, ERROR_USAGE, "%s needs a whole number, not '%.40s'", flag, text);
     json_object_set_new(root, key, json_integer(n));
+    return ERROR_OK;
+}
+
+static enum error_code set_size(json_t *root, const char *key, const char *flag, const char *text,
+                                struct error *e)
+{
+    int64_t bytes;
+    if (!text)
+        return ERROR_OK;
+    TRY(size_option(flag, text, &bytes, e));
+    json_object_set_new(root, key, json_integer(bytes));
     return ERROR_OK;
 }
 
@@ -263,8 +275,8 @@ static enum error_code fill(json_t *root, const struct api_flags *flags, struct 
     TRY(set_profile(root, flags, e));
     set_words(root, flags);
     TRY(set_roles(root, flags, e));
-    TRY(set_integer(root, "combine_bytes", "--combine-bytes", flags->combine_bytes, e));
-    TRY(set_integer(root, "memory_limit_bytes", "--memory-limit", flags->memory_limit, e));
+    TRY(set_size(root, "combine_bytes", "--combine-bytes", flags->combine_bytes, e));
+    TRY(set_size(root, "memory_limit_bytes", "--memory-limit", flags->memory_limit, e));
     TRY(set_integer(root, "seed", "--seed", flags->seed, e));
     TRY(set_integer(root, "parallelism", "--parallelism", flags->parallelism, e));
     TRY(set_integer(root, "alternatives", "--alternatives", flags->alternatives, e));

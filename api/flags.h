@@ -39,10 +39,11 @@ struct api_flags {
     FLAG_VALUE(annotations, "--annotations", "A",                                                            \
                "the module's own shardings: pin | baseline (race as `yours`) | ignore")                      \
     FLAG_VALUE(roles, "--roles", "LIST", "what arguments are: 'params/*=parameter,kv/*=cache'")              \
-    FLAG_VALUE(combine_bytes, "--combine-bytes", "BYTES", "collectives are joined up to this; 1: never")     \
+    FLAG_VALUE(combine_bytes, "--combine-bytes", "SIZE", "collectives are joined up to this; 1: never")      \
     FLAG_VALUE(entry, "--entry", "FUNC",                                                                     \
                "the function that is planned; default: @main, or the only public one")                       \
-    FLAG_VALUE(memory_limit, "--memory-limit", "BYTES", "per device; default: the device's less 10 %")       \
+    FLAG_VALUE(memory_limit, "--memory-limit", "SIZE",                                                       \
+               "per device, as 36GiB; default: the device's less 10 %")                                      \
     FLAG_VALUE(devices_per_host, "--devices-per-host", "N", "how many devices share a host's fast links")    \
     FLAG_VALUE(rollouts, "--rollouts", "N", "search budget; default by module size")                         \
     FLAG_VALUE(seconds, "--seconds", "S", "cut the search after S seconds (then not reproducible)")          \

@@ -3,6 +3,7 @@
 
 #include "api/plan_file.h"
 #include "base/file.h"
+#include "base/size.h"
 #include "cli/output.h"
 #include "planner/cuts.h"
 
@@ -249,7 +250,7 @@ enum error_code cli_choose(struct cli_choice *choice, const struct ir_program *p
     if (choice->device)
         snprintf(choice->device_name, sizeof choice->device_name, "%s", choice->device);
     if (choice->memory_limit)
-        code = whole_number("--memory-limit", choice->memory_limit, &choice->memory_limit_bytes, e);
+        code = size_option("--memory-limit", choice->memory_limit, &choice->memory_limit_bytes, e);
     if (code)
         return code;
     struct made_of made = {0}, *noted = choice->cut ? &made : NULL;

@@ -38,7 +38,7 @@ static const char usage[] =
     "  --random-plan SEED    a seeded random plan\n"
     "  --device NAME         whose links order the collectives over several axes; default: all links alike\n"
     "  --devices-per-host N  how many devices share a host's fast links, beside --device\n"
-    "  --memory-limit BYTES  as toast price takes it; changes no module\n"
+    "  --memory-limit SIZE   as toast price takes it; changes no module\n"
     "  --form F              annotated, manual or local; constrained: the module as it is with the shardings "
     "of\n"
     "                        arguments and results and plan.json's `constraints`; specs: without these\n"

@@ -28,7 +28,7 @@ static const char usage[] =
     "  --random-plan SEED    a seeded random plan\n"
     "  --plan FILE           plan.json of `toast plan` (brings its own mesh and device)\n"
     "  --baselines           a table of every expert plan\n"
-    "  --memory-limit BYTES  per device; default: the device's less 10 %\n"
+    "  --memory-limit SIZE   per device, as 36GiB; default: the device's less 10 %\n"
     "  --devices-per-host N  how many devices share a host's fast links\n"
     "  --matmuls-only        count no other computation, as the paper does\n"
     "  --order O             how the device orders the steps: program (as emitted), depth-first (as XLA "

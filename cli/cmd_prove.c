@@ -24,7 +24,7 @@ static const char usage[] =
     "                        embed over both, leaves heads whole; what else it says follows where it can\n"
     "  --entry FUNC          the function that is meant; default: @main, or the only public one\n"
     "  --random-plan SEED    a seeded random plan\n"
-    "  --device NAME, --devices-per-host N, --memory-limit BYTES\n"
+    "  --device NAME, --devices-per-host N, --memory-limit SIZE\n"
     "                        as toast price takes them; they change no result\n"
     "  --random-plans N      N of them, seeds from --first (1) on; prints the ones that are not equal\n"
     "  --inputs SEED         seed of the inputs; default 1\n"

@@ -4,6 +4,7 @@
 #include "server/server.h"
 
 #include "base/secret.h"
+#include "base/size.h"
 
 #include <getopt.h>
 
@@ -55,8 +56,8 @@ static void help(FILE *out)
         "  --open-jobs        jobs of a tenant that have not ended, 0: any number   (TOAST_OPEN_JOBS, 100)\n"
         "  --submits-per-s    submissions of a tenant, five seconds' worth at once  (TOAST_SUBMITS_PER_S, "
         "20)\n"
-        "  --tenant-bytes     of the modules that a tenant has                      (TOAST_TENANT_BYTES, 10 "
-        "GiB)\n"
+        "  --tenant-bytes     of the modules that a tenant has                      (TOAST_TENANT_BYTES, "
+        "10GiB)\n"
         "  --event-streams    open at this server at once, of all tenants (TOAST_EVENT_STREAMS, 2000);\n"
         "                     a tenant may have 200 at all servers together\n"
         "  --health-listen    /livez, /readyz and /metrics, without a key, on threads and connections of "
@@ -65,7 +66,7 @@ static void help(FILE *out)
         "                     beside those of --listen                         (TOAST_HEALTH_LISTEN, none)\n"
         "  --connections-per-address  at once, 1 to 4096                       (2048; behind a proxy 4096)\n"
         "  --memory-budget    bytes that all bodies and replies may take in memory together; then 503\n"
-        "                     (268435456)\n"
+        "                     (256MiB)\n"
         "  --webhook-host     HOST[:PORT] that jobs may have told of their end; may be given again (none)\n"
         "  --webhook-private  .. also where it is of a private network, and over http\n"
         "  --quiet            no line of JSON on stderr for every request, only for events\n\n"
@@ -98,19 +99,24 @@ static bool take_time(struct server_options *options, int option, const char *te
     return true;
 }
 
-/* a whole number from 0; false: it is not one */
+/* a whole number from 0, bytes with or without a unit; false: it is not one */
 static bool take_limit(struct tenant_limits *tenant_limits, int option, const char *text)
 {
     char *end;
     long long value = strtoll(text, &end, 10);
-    if (!text[0] || *end || value < 0 || (option != 't' && value > LIMIT_MAX))
+    int64_t bytes;
+    if (option == 't') {
+        if (!size_parse(text, &bytes))
+            return false;
+        tenant_limits->tenant_bytes = bytes;
+        return true;
+    }
+    if (!text[0] || *end || value < 0 || value > LIMIT_MAX)
         return false;
     if (option == 'o')
         tenant_limits->open_jobs = (int)value;
-    else if (option == 'p')
-        tenant_limits->submits_per_s = (int)value;
     else
-        tenant_limits->tenant_bytes = value;
+        tenant_limits->submits_per_s = (int)value;
     return true;
 }
 
@@ -126,9 +132,8 @@ static bool take_streams(struct server_options *options, const char *text)
 /* connections: 1 to all of them; bytes of memory: 16 MiB to 1 TiB */
 static bool take_size(struct server_options *options, int option, const char *text)
 {
-    char *end;
-    long long value = strtoll(text, &end, 10);
-    if (!text[0] || *end)
+    int64_t value;
+    if (!size_parse(text, &value))
         return false;
     if (option == 'a') {
         options->connections_per_address = (unsigned)value;

@@ -2,6 +2,7 @@
 #include "support.h"
 
 #include "base/encode.h"
+#include "base/size.h"
 #include "base/threads.h"
 
 #include <stdio.h>
@@ -173,6 +174,39 @@ static void files_are_replaced_whole(void **state)
     free(path);
 }
 
+static void sizes(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t bytes;
+    } good[] = {{"0", 0},
+                {"1500000", 1500000},
+                {"7B", 7},
+                {"40GB", 40000000000},
+                {"40gb", 40000000000},
+                {"36GiB", 38654705664},
+                {"1.5KiB", 1536},
+                {"0.0015kB", 1},
+                {"2TiB", INT64_C(2) << 40},
+                {"4611686018427387904", INT64_C(1) << 62}};
+    static const char *const bad[] = {"",      "-1",   " 1",   "1 ",  "GB",         "1.5",
+                                      "1.5B",  "1.GB", ".5GB", "40G", "40Gi",       "1e9",
+                                      "1e3GB", "0x10", "1GBs", "1bB", "9999999TiB", "99999999999999999999",
+                                      "nan",   "1,5GB"};
+    int64_t bytes;
+    struct error e = {0};
+    (void)state;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        assert_true(size_parse(good[i].text, &bytes));
+        assert_int_equal(bytes, good[i].bytes);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        if (size_parse(bad[i], &bytes))
+            fail_msg("'%s' is %ld", bad[i], (long)bytes);
+    assert_int_equal(size_option("--memory-limit", "40G", &bytes, &e), ERROR_USAGE);
+    assert_string_equal(e.message, "--memory-limit needs bytes, as 1500000, 40GB or 37.5GiB, not '40G'");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -185,6 +219,7 @@ int main(void)
         cmocka_unit_test(hash128_round_trips),
         cmocka_unit_test(gzip_is_expanded_and_bombs_refused),
         cmocka_unit_test(files_are_replaced_whole),
+        cmocka_unit_test(sizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
