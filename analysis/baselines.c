@@ -25,8 +25,7 @@ enum {
     MOST_TRIES = 4096,    /* combinations built, most of which give a plan that is there already */
     MOST_DECISIONS = PLAN_BASELINE_LIST, /* of one plan */
     MOST_RUNS = 3,                       /* layouts of one plan over more than two axes */
-    MOST_WIDTHS = 2,                     /* groups besides them, */
-    LARGE_GROUP = 8,                     /* with more than this part of the parameters' bytes */
+    LARGE_GROUP = 64,                    /* a group on more than this part of the parameters' bytes */
     PERSISTENT = 64 /* fsdp-large: what is in all less than this part of its role's bytes stays whole */
 }; /* chosen, not tuned */
 
@@ -298,14 +297,20 @@ void expert_build(struct builder *builder)
     text_release(&name);
 }
 
+/* by what role's bytes groups are listed: a kernel has no parameters */
+static enum nda_role listed_role(const struct nda *n)
+{
+    return bytes_of_role(n, NDA_ROLE_PARAMETER) ? NDA_ROLE_PARAMETER : NDA_ROLE_DATA;
+}
+
 /* The group on most bytes of parameters, by which fsdp stores most; others: the next one that is no model's
- * and is not listed. NDA_NONE: none. */
+ * and is not listed, if it is on many. NDA_NONE: none. */
 static uint32_t storage_group(const struct builder *builder, bool others)
 {
     const struct nda *n = builder->context->n;
     uint32_t best = 0;
     int64_t *bytes = mem_alloc(sizeof *bytes * ((size_t)n->group_count + 1));
-    unsharded_bytes(builder, NDA_ROLE_PARAMETER, 0, bytes);
+    unsharded_bytes(builder, listed_role(n), 0, bytes);
     for (uint32_t i = 0; others && i < builder->group_count; i++)
         bytes[builder->groups[i]] = 0;
     for (uint32_t group = 0; others && group < n->group_count; group++)
@@ -313,29 +318,26 @@ static uint32_t storage_group(const struct builder *builder, bool others)
     for (uint32_t group = 1; group < n->group_count; group++)
         best = bytes[group] > bytes[best] ? group : best;
     bool any = n->group_count && bytes[best] > 0 && !serves_role(n, best) &&
-               (!others || bytes[best] > bytes_of_role(n, NDA_ROLE_PARAMETER) / LARGE_GROUP);
+               (!others || bytes[best] > bytes_of_role(n, listed_role(n)) / LARGE_GROUP);
     free(bytes);
     return any ? best : NDA_NONE;
 }
 
-/* One group would be megatron itself. Where parameters are stored by a model's dimension (layers that hand on
- * from one width to another, convolutions), every other width may be split as well as the one between. */
+/* The model's, of which one would be megatron itself; what parameters are stored by; and others by bytes:
+ * layers that hand on from one width to another, and convolutions, may be split by every other width, too. */
 static void list_groups(struct builder *builder)
 {
     const struct nda *n = builder->context->n;
-    uint32_t storage = storage_group(builder, false), others = MOST_WIDTHS;
     for (uint32_t group = 0; group < n->group_count && builder->group_count < MOST_GROUPS; group++)
         if (n->groups[group].roles & MODEL_ROLES)
             builder->groups[builder->group_count++] = group;
     if (builder->group_count == 1)
         builder->group_count = 0;
-    if (storage != NDA_NONE && !(n->groups[storage].roles & MODEL_ROLES))
-        others = 1;
-    while (storage != NDA_NONE && builder->group_count < MOST_GROUPS && others-- > 0) {
-        uint32_t group = n->groups[storage].roles & MODEL_ROLES ? storage_group(builder, true) : storage;
-        if (group != NDA_NONE)
-            builder->groups[builder->group_count++] = group;
-    }
+    uint32_t group = storage_group(builder, false);
+    if (group == NDA_NONE || n->groups[group].roles & MODEL_ROLES)
+        group = storage_group(builder, true);
+    for (; group != NDA_NONE && builder->group_count < MOST_GROUPS; group = storage_group(builder, true))
+        builder->groups[builder->group_count++] = group;
     for (uint32_t i = 0; i < builder->group_count; i++)
         builder->works[STRATEGIES + i] = true;
 }

@@ -161,8 +161,6 @@ static inline uint64_t core_clamp(uint64_t x, uint64_t low, uint64_t high)
 }
 /* prices root and experts (experts.c) */
 enum error_code core_race_experts(struct search *search, struct error *e) BASE_CHECKED;
-/* do two experts, by name, do the same on some axis? */
-bool core_have_in_common(const char *name, const char *other);
 
 /* Plans priced at the same time, a thread each: sessions of the domain over the evaluator's. */
 struct core_pricers {
@@ -181,6 +179,10 @@ enum error_code core_pricers_run(const struct core_pricers *pricers, uint32_t co
 /* replays the plan's list: hash, price, cost */
 enum error_code core_price_plan(const struct search *search, void *session, struct core_plan *plan,
                                 struct error *e) BASE_CHECKED;
+/* Of the first `count` experts the cheapest by C (by_step: the fastest) that does not fit, where it beats all
+ * that do, and has nothing in common with where others began; UINT32_MAX: there is none. */
+uint32_t core_best_over(const struct search *search, const uint32_t *starts, uint32_t begun, uint32_t count,
+                        bool by_step);
 /* fills search->descents */
 enum error_code core_descend(struct search *search, const struct core_pricers *pricers,
                              struct error *e) BASE_CHECKED;

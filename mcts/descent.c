@@ -114,27 +114,6 @@ static enum error_code step(struct descent *descent, bool *stepped, struct error
     return code;
 }
 
-/* The fastest expert that does not fit and is faster than all that do; it has nothing in common with where
- * others began. UINT32_MAX: none is left. */
-static uint32_t next_start(const struct search *search, const uint32_t *starts, uint32_t begun)
-{
-    const struct core_plan *plans = search->baselines;
-    uint32_t best = UINT32_MAX;
-    int64_t fitting_ps = INT64_MAX;
-    for (uint32_t i = 0; i < search->domain->baseline_count; i++)
-        if (plans[i].cost.over_steps == 0 && plans[i].price.step_ps < fitting_ps)
-            fitting_ps = plans[i].price.step_ps;
-    for (uint32_t i = 0; i < search->domain->baseline_count; i++) {
-        bool free = plans[i].cost.over_steps > 0 && plans[i].price.step_ps < fitting_ps &&
-                    (best == UINT32_MAX || plans[i].price.step_ps < plans[best].price.step_ps);
-        for (uint32_t k = 0; k < begun && free; k++)
-            free = starts[k] != i && !core_have_in_common(search->domain->baselines[starts[k]].name,
-                                                          search->domain->baselines[i].name);
-        best = free ? i : best;
-    }
-    return best;
-}
-
 static enum error_code keep(struct search *search, void *session, const struct core_plan *plan,
                             struct error *e)
 {
@@ -179,7 +158,7 @@ enum error_code core_descend(struct search *search, const struct core_pricers *p
     descent.numbers = mem_alloc(changes * sizeof *descent.numbers);
     descent.hashes = mem_alloc(changes * sizeof *descent.hashes);
     for (uint32_t k = 0; k < CORE_DESCENTS && descent.left && !code; k++) {
-        starts[k] = next_start(search, starts, k);
+        starts[k] = core_best_over(search, starts, k, domain->baseline_count, true);
         if (starts[k] == UINT32_MAX)
             break;
         code = descend_from(&descent, starts[k], e);

@@ -15,9 +15,10 @@ enum {
     LEAST_CLIMBING = 200,
     MOST_CLIMBING = 1000,
     CLIMBS = 2, /* that it is shared by; what they leave is for further starts */
-    STARTS = 4,
-    JOINING = 2, /* plans of a step, at most */
-    NEAR = 6,    /* of each turn the cheapest that are dearer: where none is cheaper, two of them at once */
+    STARTS = 5,
+    START_OVER = 1, /* this one of them is the cheapest that does not fit, the next the fastest such */
+    JOINING = 2,    /* plans of a step, at most */
+    NEAR = 6, /* of each turn the cheapest that are dearer: where none is cheaper, two of them at once */
     TURNS = MESH_MAX_AXES + 1
 };
 
@@ -230,8 +231,8 @@ static enum error_code climb_by_two(struct climb *climb, bool *climbed, struct e
     return code;
 }
 
-/* a word of a name is strategy:axis */
-bool core_have_in_common(const char *name, const char *other)
+/* whether two experts do the same on some axis: a word of a name is strategy:axis */
+static bool have_in_common(const char *name, const char *other)
 {
     for (size_t size; *name; name += size + (name[size] == '+')) {
         size = strcspn(name, "+");
@@ -242,22 +243,60 @@ bool core_have_in_common(const char *name, const char *other)
     return false;
 }
 
-/* Where the next climb begins: the cheapest that has nothing in common with where others began, as their
- * neighbours end where they do; UINT32_MAX: none is left. */
-static uint32_t next_start(const struct search *search, const uint32_t *starts, uint32_t begun,
-                           uint32_t count)
+/* nothing in common with where others began, as neighbours end where they do */
+static bool is_apart(const struct search *search, const uint32_t *starts, uint32_t begun, uint32_t i)
+{
+    const struct search_domain_baseline *list = search->domain->baselines;
+    for (uint32_t k = 0; k < begun; k++)
+        if (starts[k] == i || have_in_common(list[starts[k]].name, list[i].name))
+            return false;
+    return true;
+}
+
+/* the cheapest; UINT32_MAX: none is left */
+static uint32_t cheapest_apart(const struct search *search, const uint32_t *starts, uint32_t begun,
+                               uint32_t count)
 {
     const struct core_plan *plans = search->baselines;
     uint32_t best = UINT32_MAX;
-    for (uint32_t i = 0; i < count; i++) {
-        bool free = best == UINT32_MAX ||
-                    cost_compare(plans[i].cost, plans[i].hash, plans[best].cost, plans[best].hash) < 0;
-        for (uint32_t k = 0; k < begun && free; k++)
-            free = starts[k] != i && !core_have_in_common(search->domain->baselines[starts[k]].name,
-                                                          search->domain->baselines[i].name);
-        best = free ? i : best;
-    }
+    for (uint32_t i = 0; i < count; i++)
+        if ((best == UINT32_MAX ||
+             cost_compare(plans[i].cost, plans[i].hash, plans[best].cost, plans[best].hash) < 0) &&
+            is_apart(search, starts, begun, i))
+            best = i;
     return best;
+}
+
+static int64_t worth(const struct core_plan *plan, bool by_step)
+{
+    return by_step ? plan->price.step_ps : plan->cost.c;
+}
+
+uint32_t core_best_over(const struct search *search, const uint32_t *starts, uint32_t begun, uint32_t count,
+                        bool by_step)
+{
+    const struct core_plan *plans = search->baselines;
+    uint32_t best = UINT32_MAX;
+    int64_t least = INT64_MAX;
+    for (uint32_t i = 0; i < count; i++)
+        if (plans[i].cost.over_steps == 0 && worth(&plans[i], by_step) < least)
+            least = worth(&plans[i], by_step);
+    for (uint32_t i = 0; i < count; i++)
+        if (plans[i].cost.over_steps > 0 && worth(&plans[i], by_step) < least &&
+            is_apart(search, starts, begun, i)) {
+            least = worth(&plans[i], by_step);
+            best = i;
+        }
+    return best;
+}
+
+static uint32_t choose_start(const struct search *search, const uint32_t *starts, uint32_t begun,
+                             uint32_t count)
+{
+    uint32_t over = UINT32_MAX;
+    if (begun == START_OVER || begun == START_OVER + 1)
+        over = core_best_over(search, starts, begun, count, begun > START_OVER);
+    return over != UINT32_MAX ? over : cheapest_apart(search, starts, begun, count);
 }
 
 /* whether it stands where an earlier climb ended */
@@ -299,7 +338,7 @@ static enum error_code climb_experts(struct search *search, const struct core_pr
     climb->pricers = pricers;
     for (uint32_t k = 0; k < STARTS && !code && most > 0 && search->domain->variants; k++) {
         uint32_t share = (uint32_t)(k + 1 < CLIMBS ? most / CLIMBS : most);
-        climb->index = starts[k] = next_start(search, starts, k, first);
+        climb->index = starts[k] = choose_start(search, starts, k, first);
         climb->left = share;
         if (climb->index == UINT32_MAX)
             break;

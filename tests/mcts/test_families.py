@@ -10,13 +10,14 @@ import subprocess
 import sys
 
 SOURCE = pathlib.Path(os.environ["TOAST_SOURCE"])
-MODELS = ["small/t2b.mlir", "small/t2b_scan.mlir", "small/gpt.mlir", "small/itx.mlir", "small/gns.mlir", "small/unet.mlir",
-          "mlp.mlir", "paper_attention.mlir"]
+MODELS = ["models/small/t2b.mlir", "models/small/t2b_scan.mlir", "models/small/t2b_remat.mlir", "models/small/gpt.mlir", "models/small/itx.mlir",
+          "models/small/gns.mlir", "models/small/unet.mlir", "models/mlp.mlir", "models/paper_attention.mlir",
+          "analysis/data/class_token.mlir", "analysis/data/attention_gradient_square.mlir"]
 
 
 def drawn(*options):
     done = subprocess.run([os.path.join(os.environ["TOAST_BIN"], "bench_families"), *options,
-                           *[SOURCE / "tests" / "models" / name for name in MODELS]], capture_output=True, text=True, timeout=200)
+                           *[SOURCE / "tests" / name for name in MODELS]], capture_output=True, text=True, timeout=200)
     print(done.stdout, done.stderr)
     rows = [line for line in done.stdout.splitlines() if "data=" in line or "a=2" in line]
     return done.returncode, len(rows)
