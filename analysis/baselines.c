@@ -84,15 +84,18 @@ static uint32_t decide(struct builder *builder, uint32_t group, uint32_t axis, e
     return decide_side(builder, group, 0, axis, scope);
 }
 
-static void decide_sequence(struct builder *builder, uint32_t axis)
+uint8_t expert_sided(const struct builder *builder, struct layout layout)
 {
-    const struct nda *n = builder->context->n;
-    for (uint32_t group = 0; group < n->group_count; group++)
-        if (n->groups[group].roles & NDA_COLOR_SEQUENCE) {
-            uint32_t bits = n->groups[group].bits;
-            uint32_t mask = bits >= 32 ? UINT32_MAX : (1u << bits) - 1;
-            decide_side(builder, group, builder->sides[axis] & mask, axis, PLAN_SCOPE_ALL);
-        }
+    return layout.second == SEQUENCE || !builder->bits[layout.first] ? layout.second : layout.first;
+}
+
+/* on the sides that are chosen for the axis, where they are the strategy's */
+static void decide_for(struct builder *builder, uint8_t strategy, uint32_t group, uint32_t axis)
+{
+    uint32_t bits = builder->context->n->groups[group].bits;
+    uint32_t mask = bits >= 32 ? UINT32_MAX : (1u << bits) - 1;
+    bool chosen = expert_sided(builder, builder->layouts[axis]) == strategy;
+    decide_side(builder, group, chosen ? builder->sides[axis] & mask : 0, axis, PLAN_SCOPE_ALL);
 }
 
 /* whatever parameters hold over the axis by now */
@@ -105,12 +108,12 @@ static void decide_regather(struct builder *builder, uint32_t axis)
             decide(builder, list[i].group, axis, PLAN_SCOPE_REGATHER);
 }
 
-static void decide_role(struct builder *builder, uint32_t roles, uint32_t axis)
+static void decide_role(struct builder *builder, uint8_t strategy, uint32_t roles, uint32_t axis)
 {
     const struct nda *n = builder->context->n;
     for (uint32_t group = 0; group < n->group_count; group++)
         if (n->groups[group].roles & roles)
-            decide(builder, group, axis, PLAN_SCOPE_ALL);
+            decide_for(builder, strategy, group, axis);
 }
 
 /* Bytes of the arguments of a role that hold each group and have no cell on the axis yet. */
@@ -187,9 +190,9 @@ static void write_strategy(const struct builder *builder, uint8_t strategy, uint
     if (strategy == REPLICATED)
         return;
     text_printf(name, "%s%s", name->size ? "+" : "", name_of(builder, strategy));
-    if (strategy == SEQUENCE && builder->sides[axis]) {
+    if (builder->sides[axis] && strategy == expert_sided(builder, builder->layouts[axis])) {
         text_add_char(name, '[');
-        for (uint32_t i = 0; i < builder->side_bits; i++)
+        for (uint32_t i = 0; i < builder->bits[strategy]; i++)
             text_add_char(name, builder->sides[axis] >> i & 1 ? '1' : '0');
         text_add_char(name, ']');
     }
@@ -231,15 +234,14 @@ static void decide_strategy(struct builder *builder, uint8_t strategy, uint32_t 
 {
     static const uint32_t roles[STRATEGIES] = {
         [MEGATRON] = MODEL_ROLES,
+        [SEQUENCE] = NDA_COLOR_SEQUENCE,
         [EDGE] = NDA_COLOR_EDGE,
         [EXPERT] = NDA_COLOR_EXPERT,
     };
     if (strategy >= STRATEGIES)
-        decide(builder, builder->groups[strategy - STRATEGIES], axis, PLAN_SCOPE_ALL);
-    else if (strategy == SEQUENCE)
-        decide_sequence(builder, axis);
+        decide_for(builder, strategy, builder->groups[strategy - STRATEGIES], axis);
     else if (roles[strategy])
-        decide_role(builder, roles[strategy], axis);
+        decide_role(builder, strategy, roles[strategy], axis);
 }
 
 static bool is_fsdp(const struct builder *builder, uint32_t axis)
@@ -280,7 +282,7 @@ void expert_build(struct builder *builder)
         decide_strategy(builder, early(builder->layouts[axis]), axis);
     for (uint32_t axis = 0; axis < axes; axis++)
         if (has(builder, axis, BATCH) || is_fsdp(builder, axis) || is_zero(builder, axis))
-            decide_role(builder, NDA_COLOR_BATCH, axis);
+            decide_role(builder, BATCH, NDA_COLOR_BATCH, axis);
     for (uint32_t axis = 0; axis < axes; axis++)
         for (uint8_t strategy = REPLICATED + 1; strategy < STRATEGIES + builder->group_count; strategy++)
             if (phase(strategy) == 1 && has(builder, axis, strategy))
@@ -288,7 +290,7 @@ void expert_build(struct builder *builder)
     decide_storage(builder);
     for (uint32_t axis = 0; axis < axes; axis++)
         if (has(builder, axis, SEQUENCE))
-            decide_sequence(builder, axis);
+            decide_strategy(builder, SEQUENCE, axis);
     for (uint32_t axis = 0; axis < axes; axis++)
         if (builder->regather[axis])
             decide_regather(builder, axis);
@@ -323,6 +325,11 @@ static uint32_t storage_group(const struct builder *builder, bool others)
     return any ? best : NDA_NONE;
 }
 
+static uint32_t side_bits(const struct nda *n, uint32_t group)
+{
+    return n->groups[group].bits < 32 ? n->groups[group].bits : 32;
+}
+
 /* The model's, of which one would be megatron itself; what parameters are stored by; and others by bytes:
  * layers that hand on from one width to another, and convolutions, may be split by every other width, too. */
 static void list_groups(struct builder *builder)
@@ -338,8 +345,10 @@ static void list_groups(struct builder *builder)
         group = storage_group(builder, true);
     for (; group != NDA_NONE && builder->group_count < MOST_GROUPS; group = storage_group(builder, true))
         builder->groups[builder->group_count++] = group;
-    for (uint32_t i = 0; i < builder->group_count; i++)
+    for (uint32_t i = 0; i < builder->group_count; i++) {
         builder->works[STRATEGIES + i] = true;
+        builder->bits[STRATEGIES + i] = side_bits(n, builder->groups[i]);
+    }
 }
 
 void expert_init(struct builder *builder, const struct plan_context *context)
@@ -350,10 +359,12 @@ void expert_init(struct builder *builder, const struct plan_context *context)
     *builder = (struct builder){.context = context};
     plan_init(&builder->plan, n, &context->mesh);
     for (uint32_t group = 0; group < n->group_count; group++) {
-        uint32_t bits = n->groups[group].bits < 32 ? n->groups[group].bits : 32;
+        uint32_t bits = side_bits(n, group);
         roles |= n->groups[group].roles;
-        if (n->groups[group].roles & NDA_COLOR_SEQUENCE && bits > builder->side_bits)
-            builder->side_bits = bits;
+        if (n->groups[group].roles & NDA_COLOR_SEQUENCE && bits > builder->bits[SEQUENCE])
+            builder->bits[SEQUENCE] = bits;
+        if (n->groups[group].roles & NDA_COLOR_BATCH && bits > builder->bits[BATCH])
+            builder->bits[BATCH] = bits;
     }
     for (uint32_t i = 0; i < n->argument_count; i++) {
         parameters |= n->arguments[i].role == NDA_ROLE_PARAMETER;
@@ -373,7 +384,7 @@ void expert_init(struct builder *builder, const struct plan_context *context)
 bool expert_works(const struct builder *builder, uint32_t layout)
 {
     return builder->works[expert_layouts[layout].first] && builder->works[expert_layouts[layout].second] &&
-           (!expert_layouts[layout].other || builder->side_bits);
+           (!expert_layouts[layout].other || builder->bits[SEQUENCE]);
 }
 
 /* both sides of all conflicts at once, then of each class alone */
@@ -409,7 +420,7 @@ static void enter(struct race *race)
     for (uint32_t k = 0; k < race->axis_count; k++) {
         race->builder.layouts[race->axes[k]] = expert_layouts[race->of_axis[k]];
         race->builder.sides[race->axes[k]] =
-            expert_side(race->builder.side_bits, expert_layouts[race->of_axis[k]].other);
+            expert_side(race->builder.bits[SEQUENCE], expert_layouts[race->of_axis[k]].other);
     }
     expert_build(&race->builder);
     while (i < race->count && hash128_compare(race->hashes[i], race->builder.plan.hash) != 0)
@@ -540,22 +551,23 @@ static int strategy_of(const struct builder *builder, const char *word, size_t s
     return -1;
 }
 
-/* "sequence[01]" -> SEQUENCE and its sides; -1: no strategy */
+/* "sequence[01]" -> the strategy and its sides; -1: no strategy */
 static int read_word(const struct builder *builder, const char *word, size_t size, uint32_t *sides)
 {
     size_t plain = strcspn(word, "[");
     *sides = 0;
     if (plain >= size)
         return strategy_of(builder, word, size);
-    if (strategy_of(builder, word, plain) != SEQUENCE || word[size - 1] != ']' ||
-        size - plain - 2 != builder->side_bits)
+    int strategy = strategy_of(builder, word, plain);
+    if (strategy < 0 || word[size - 1] != ']' || size - plain < 3 ||
+        size - plain - 2 != builder->bits[strategy])
         return -1;
-    for (uint32_t i = 0; i < builder->side_bits; i++) {
+    for (uint32_t i = 0; i < builder->bits[strategy]; i++) {
         if (word[plain + 1 + i] != '0' && word[plain + 1 + i] != '1')
             return -1;
         *sides |= (uint32_t)(word[plain + 1 + i] - '0') << i;
     }
-    return SEQUENCE;
+    return strategy;
 }
 
 static int read_axis(const struct mesh *mesh, const char *at, size_t size)
@@ -581,7 +593,11 @@ static enum error_code add_word(struct builder *builder, const char *name, uint8
         layout->first = strategy;
     else
         layout->second = strategy;
-    if (strategy == SEQUENCE)
+    bool sided = expert_sided(builder, *layout) == strategy;
+    if (sided ? builder->sides[axis] != 0 : sides != 0)
+        return error_set(e, ERROR_INVALID_PLAN, "baseline '%.80s' has sides of two strategies on axis '%s'",
+                         name, builder->context->mesh.axes[axis].name);
+    if (sided)
         builder->sides[axis] = sides;
     return ERROR_OK;
 }
@@ -602,9 +618,9 @@ enum error_code expert_parse(struct builder *builder, const char *name, struct e
             return error_set(
                 e, ERROR_INVALID_PLAN,
                 "a baseline is written strategy:axis+strategy:axis with batch, fsdp, fsdp-large, "
-                "zero1, zero2, zero3 (fsdp), megatron, sequence, edge, expert, regather and axes of the "
-                "mesh; '%.80s' "
-                "is not",
+                "zero1, zero2, zero3 (fsdp), megatron, sequence, edge, expert, regather or a large group's "
+                "label, sides of a conflict behind it (sequence[1]:model), and axes of the mesh; '%.80s' is "
+                "not",
                 name);
         if (regather)
             builder->regather[axis] = true;

@@ -37,8 +37,9 @@ struct builder {
     uint32_t groups[MOST_GROUPS];         /* strategy STRATEGIES + i: this group of MODEL_ROLES alone */
     uint32_t group_count;
     struct layout layouts[MESH_MAX_AXES]; /* of each axis */
-    uint32_t side_bits;                   /* classes of conflicts of the sequence group that has most */
-    uint32_t sides[MESH_MAX_AXES];
+    /* of sequence, batch and groups alone: classes of conflicts of the group that has most */
+    uint32_t bits[STRATEGIES + MOST_GROUPS];
+    uint32_t sides[MESH_MAX_AXES]; /* of each axis, for the strategy that expert_sided names */
     bool regather[MESH_MAX_AXES];
 };
 
@@ -48,6 +49,8 @@ void expert_init(struct builder *builder,
 void expert_build(struct builder *builder);
 /* has the module what the layout of that number needs? */
 bool expert_works(const struct builder *builder, uint32_t layout);
+/* the strategy of a layout whose conflicts' sides are chosen: the sequence's, else the first that has any */
+uint8_t expert_sided(const struct builder *builder, struct layout layout);
 /* sides of conflicts, i below bits + 2: none, all at once, then each class alone */
 uint32_t expert_side(uint32_t bits, uint32_t i);
 /* layouts, sides and regathers by name */

@@ -53,28 +53,29 @@ static void restore(struct builder *builder, const struct builder *before)
     memcpy(builder->regather, before->regather, sizeof builder->regather);
 }
 
+static void vary_sides(struct variants *variants, const struct builder *before, uint32_t axis, bool alone,
+                       struct layout layout)
+{
+    uint32_t bits = variants->builder.bits[expert_sided(&variants->builder, layout)];
+    for (uint32_t i = 0; i < (bits ? bits + 2 : 1); i++) {
+        set_alike(&variants->builder, before, axis, alone, layout, expert_side(bits, i));
+        enter_variant(variants);
+    }
+}
+
 /* One axis, alone or with all that are like it: another layout, other sides, gathered again or not. */
 static void vary_axis(struct variants *variants, uint32_t axis, bool alone)
 {
     struct builder *builder = &variants->builder;
     struct builder before = *builder;
-    uint32_t bits = builder->side_bits;
-    for (uint32_t layout = 0; layout < EXPERT_LAYOUTS; layout++) {
-        bool sequence = expert_layouts[layout].first == SEQUENCE || expert_layouts[layout].second == SEQUENCE;
-        for (uint32_t i = 0; expert_works(builder, layout) && !expert_layouts[layout].other &&
-                             i < (sequence && bits ? bits + 2 : 1);
-             i++) {
-            set_alike(builder, &before, axis, alone, expert_layouts[layout],
-                      sequence ? expert_side(bits, i) : 0);
-            enter_variant(variants);
-        }
-    }
+    for (uint32_t layout = 0; layout < EXPERT_LAYOUTS; layout++)
+        if (expert_works(builder, layout) && !expert_layouts[layout].other)
+            vary_sides(variants, &before, axis, alone, expert_layouts[layout]);
     for (uint8_t i = 0; i < builder->group_count; i++)
         for (uint8_t how = 0; how < 3; how++) { /* alone, behind the batch, before it */
             uint8_t group = STRATEGIES + i, batch = builder->works[BATCH] ? BATCH : REPLICATED;
             struct layout layout = {how == 1 ? batch : group, how == 1 ? group : how == 2 ? batch : 0, 0};
-            set_alike(builder, &before, axis, alone, layout, 0);
-            enter_variant(variants);
+            vary_sides(variants, &before, axis, alone, layout);
         }
     restore(builder, &before);
     builder->regather[axis] = !builder->regather[axis];

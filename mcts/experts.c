@@ -10,9 +10,9 @@
  * axis, over plans that differ in what an axis does, in the side of a sequence's conflict or in what is
  * gathered again, while that pays. The steps of the climb join the list. */
 enum {
-    /* plans priced for that, in all: clamp(2^22 / ops, 200, 1000); t2b has 21,000 ops */
+    /* plans priced for that, in all: clamp(2^22 / ops, 250, 1000); t2b has 21,000 ops */
     CLIMBING_OPERATIONS = 1 << 22,
-    LEAST_CLIMBING = 200,
+    LEAST_CLIMBING = 250,
     MOST_CLIMBING = 1000,
     CLIMBS = 2, /* that it is shared by; what they leave is for further starts */
     STARTS = 5,

@@ -276,6 +276,59 @@ static void baselines_are_distinct_and_replay(void **state)
     }
 }
 
+/* two products of a matrix with itself: both the batch and the sequence have sides */
+static void baselines_name_their_sides(void **state)
+{
+    static const char text[] =
+        "func.func @main(%x: tensor<32x4xf32>, %u: tensor<4x16xf32>) -> (tensor<32x32xf32>, "
+        "tensor<16x16xf32>, "
+        "tensor<32x16xf32>) {\n"
+        "  %y = stablehlo.transpose %x, dims = [1, 0] : (tensor<32x4xf32>) -> tensor<4x32xf32>\n"
+        "  %z = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<32x4xf32>, "
+        "tensor<4x32xf32>) -> "
+        "tensor<32x32xf32>\n"
+        "  %v = stablehlo.dot_general %u, %u, contracting_dims = [0] x [0] : (tensor<4x16xf32>, "
+        "tensor<4x16xf32>) -> "
+        "tensor<16x16xf32>\n"
+        "  %o = stablehlo.dot_general %x, %u, contracting_dims = [1] x [0] : (tensor<32x4xf32>, "
+        "tensor<4x16xf32>) -> "
+        "tensor<32x16xf32>\n"
+        "  return %z, %v, %o : tensor<32x32xf32>, tensor<16x16xf32>, tensor<32x16xf32>\n}\n";
+    static const struct {
+        const char *name;
+        uint32_t bits; /* of the first decision */
+    } good[] = {{"batch:data", 0},
+                {"batch[1]:data", 1},
+                {"sequence[1]:data", 1},
+                {"batch[1]:data+sequence:model", 1},
+                {"batch:data+sequence[1]:data", 0}};
+    static const char *const bad[] = {"batch[]:data",
+                                      "batch[11]:data",
+                                      "batch[2]:data",
+                                      "batch[1:data",
+                                      "embed[1]:data",
+                                      "batch[1]:data+sequence:data",
+                                      "sequence:data+batch[1]:data",
+                                      "batch[1]:data+sequence[1]:data"};
+    struct subject subject;
+    struct plan_baseline baseline;
+    struct error e = {0};
+    load_text(&subject, text, sizeof text - 1);
+    struct plan_context *plan_context = context(&subject, "data=2,model=2");
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        ASSERT_OK(plan_baseline_find(plan_context, good[i].name, &baseline, &e), &e);
+        assert_string_equal(baseline.name, good[i].name);
+        assert_int_equal(baseline.decisions[0].bits, good[i].bits);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        if (plan_baseline_find(plan_context, bad[i], &baseline, &e) != ERROR_INVALID_PLAN)
+            fail_msg("%s is a baseline", bad[i]);
+    assert_non_null(strstr(e.message, "sides of two strategies on axis 'data'"));
+    plan_context_destroy(plan_context);
+    subject_close(&subject);
+    (void)state;
+}
+
 /* Many axes: what people write comes before the race is full, and every axis is used (the first was left
  * out once). */
 static void baselines_over_many_axes(void **state)
@@ -556,6 +609,7 @@ int main(void)
         cmocka_unit_test(resolutions_choose_a_side),
         cmocka_unit_test(experts_store_what_they_say),
         cmocka_unit_test(baselines_are_distinct_and_replay),
+        cmocka_unit_test(baselines_name_their_sides),
         cmocka_unit_test(baselines_over_many_axes),
         cmocka_unit_test(what_large_arguments_have_is_offered),
         cmocka_unit_test(decisions_have_text_and_back),
