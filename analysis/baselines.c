@@ -92,10 +92,9 @@ uint8_t expert_sided(const struct builder *builder, struct layout layout)
 /* on the sides that are chosen for the axis, where they are the strategy's */
 static void decide_for(struct builder *builder, uint8_t strategy, uint32_t group, uint32_t axis)
 {
-    uint32_t bits = builder->context->n->groups[group].bits;
-    uint32_t mask = bits >= 32 ? UINT32_MAX : (1u << bits) - 1;
+    uint32_t all = expert_side(builder->context->n->groups[group].bits, 1);
     bool chosen = expert_sided(builder, builder->layouts[axis]) == strategy;
-    decide_side(builder, group, chosen ? builder->sides[axis] & mask : 0, axis, PLAN_SCOPE_ALL);
+    decide_side(builder, group, chosen ? builder->sides[axis] & all : 0, axis, PLAN_SCOPE_ALL);
 }
 
 /* whatever parameters hold over the axis by now */
@@ -299,52 +298,49 @@ void expert_build(struct builder *builder)
     text_release(&name);
 }
 
-/* by what role's bytes groups are listed: a kernel has no parameters */
-static enum nda_role listed_role(const struct nda *n)
-{
-    return bytes_of_role(n, NDA_ROLE_PARAMETER) ? NDA_ROLE_PARAMETER : NDA_ROLE_DATA;
-}
-
-/* The group on most bytes of parameters, by which fsdp stores most; others: the next one that is no model's
- * and is not listed, if it is on many. NDA_NONE: none. */
-static uint32_t storage_group(const struct builder *builder, bool others)
-{
-    const struct nda *n = builder->context->n;
-    uint32_t best = 0;
-    int64_t *bytes = mem_alloc(sizeof *bytes * ((size_t)n->group_count + 1));
-    unsharded_bytes(builder, listed_role(n), 0, bytes);
-    for (uint32_t i = 0; others && i < builder->group_count; i++)
-        bytes[builder->groups[i]] = 0;
-    for (uint32_t group = 0; others && group < n->group_count; group++)
-        bytes[group] = n->groups[group].roles & MODEL_ROLES || serves_role(n, group) ? 0 : bytes[group];
-    for (uint32_t group = 1; group < n->group_count; group++)
-        best = bytes[group] > bytes[best] ? group : best;
-    bool any = n->group_count && bytes[best] > 0 && !serves_role(n, best) &&
-               (!others || bytes[best] > bytes_of_role(n, listed_role(n)) / LARGE_GROUP);
-    free(bytes);
-    return any ? best : NDA_NONE;
-}
-
 static uint32_t side_bits(const struct nda *n, uint32_t group)
 {
     return n->groups[group].bits < 32 ? n->groups[group].bits : 32;
 }
 
-/* The model's, of which one would be megatron itself; what parameters are stored by; and others by bytes:
- * layers that hand on from one width to another, and convolutions, may be split by every other width, too. */
+/* the first of the groups on most bytes */
+static uint32_t largest(const int64_t *bytes, uint32_t count)
+{
+    uint32_t best = 0;
+    for (uint32_t group = 1; group < count; group++)
+        best = bytes[group] > bytes[best] ? group : best;
+    return best;
+}
+
+/* The model's, of which one would be megatron itself; what parameters are stored by, on most of their bytes;
+ * and others by bytes: layers that hand on from one width to another, and convolutions, may be split by every
+ * other width, too. A kernel has no parameters, but data. */
 static void list_groups(struct builder *builder)
 {
     const struct nda *n = builder->context->n;
-    for (uint32_t group = 0; group < n->group_count && builder->group_count < MOST_GROUPS; group++)
-        if (n->groups[group].roles & MODEL_ROLES)
+    int64_t total = bytes_of_role(n, NDA_ROLE_PARAMETER);
+    enum nda_role role = total ? NDA_ROLE_PARAMETER : NDA_ROLE_DATA;
+    int64_t *bytes = mem_alloc(sizeof *bytes * ((size_t)n->group_count + 1));
+    int64_t least = (total ? total : bytes_of_role(n, role)) / LARGE_GROUP;
+    unsharded_bytes(builder, role, 0, bytes);
+    uint32_t stored = largest(bytes, n->group_count);
+    for (uint32_t group = 0; group < n->group_count; group++) {
+        bool model = n->groups[group].roles & MODEL_ROLES;
+        if (model && builder->group_count < MOST_GROUPS)
             builder->groups[builder->group_count++] = group;
+        if (model || serves_role(n, group))
+            bytes[group] = 0;
+    }
     if (builder->group_count == 1)
         builder->group_count = 0;
-    uint32_t group = storage_group(builder, false);
-    if (group == NDA_NONE || n->groups[group].roles & MODEL_ROLES)
-        group = storage_group(builder, true);
-    for (; group != NDA_NONE && builder->group_count < MOST_GROUPS; group = storage_group(builder, true))
+    while (builder->group_count < MOST_GROUPS) {
+        uint32_t group = largest(bytes, n->group_count);
+        if (bytes[group] == 0 || (group != stored && bytes[group] <= least))
+            break;
         builder->groups[builder->group_count++] = group;
+        bytes[group] = 0;
+    }
+    free(bytes);
     for (uint32_t i = 0; i < builder->group_count; i++) {
         builder->works[STRATEGIES + i] = true;
         builder->bits[STRATEGIES + i] = side_bits(n, builder->groups[i]);

@@ -2,7 +2,7 @@
  *
  * Offered and text depend on module, mesh and pins only; the order is groups, axes, resolutions, and never
  * changes for the same module and mesh: plan files and snapshots hold decisions by it. */
-#include "analysis/context.h"
+#include "analysis/experts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,11 +27,7 @@ static uint32_t resolutions(uint32_t bits)
 
 static uint32_t resolution(uint32_t bits, uint32_t i)
 {
-    if (bits <= MANY_BITS)
-        return i;
-    if (i < 2)
-        return i ? bits >= 32 ? UINT32_MAX : (1u << bits) - 1 : 0;
-    return 1u << (i - 2);
+    return bits <= MANY_BITS ? i : expert_side(bits, i);
 }
 
 /* groups on arguments of a role: of optimizer state what scope `update` is for, of parameters what

@@ -176,8 +176,11 @@ void core_pricers_close(const struct search *search, const struct core_pricers *
 typedef enum error_code core_pricing(void *user, void *session, uint32_t i, struct error *e);
 enum error_code core_pricers_run(const struct core_pricers *pricers, uint32_t count, core_pricing *one,
                                  void *user, struct error *e) BASE_CHECKED;
-/* replays the plan's list: hash, price, cost */
+/* price and cost of a plan that has its hash, from the memo where it is there */
 enum error_code core_price_plan(const struct search *search, void *session, struct core_plan *plan,
+                                struct error *e) BASE_CHECKED;
+/* the same once its list is replayed, which gives the hash */
+enum error_code core_price_list(const struct search *search, void *session, struct core_plan *plan,
                                 struct error *e) BASE_CHECKED;
 /* Of the first `count` experts the cheapest by C (by_step: the fastest) that does not fit, where it beats all
  * that do, and has nothing in common with where others began; UINT32_MAX: there is none. */

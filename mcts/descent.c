@@ -32,7 +32,7 @@ struct descent {
 static enum error_code price_one(void *user, void *session, uint32_t i, struct error *e)
 {
     struct descent *descent = user;
-    return core_price_plan(descent->search, session, &descent->around[descent->numbers[i]], e);
+    return core_price_list(descent->search, session, &descent->around[descent->numbers[i]], e);
 }
 
 /* one change: its plan, if there is one */

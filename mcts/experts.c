@@ -36,7 +36,7 @@ static enum error_code price_baseline(struct search *search, void *session,
                                       struct core_plan *plan, struct error *e)
 {
     *plan = (struct core_plan){.list = from->list, .found = FOUND_BASELINE, .baseline = (uint16_t)index};
-    return core_price_plan(search, session, plan, e);
+    return core_price_list(search, session, plan, e);
 }
 
 /* Experts are priced exactly where they may be the best, by their prices on the fold: those that are further
@@ -354,7 +354,7 @@ static enum error_code climb_experts(struct search *search, const struct core_pr
 static enum error_code price_root(struct search *search, void *session, struct error *e)
 {
     search->root.found = FOUND_START;
-    enum error_code code = core_price_plan(search, session, &search->root, e);
+    enum error_code code = core_price_list(search, session, &search->root, e);
     search->root_whole = search->root;
     if (!code && search->domain->price_whole)
         code = search->domain->price_whole(session, &search->root_whole.list, &search->root_whole.price,

@@ -3,18 +3,6 @@
 
 #include "base/threads.h"
 
-enum error_code core_price_plan(const struct search *search, void *session, struct core_plan *plan,
-                                struct error *e)
-{
-    search->domain->replay(session, &plan->list, &plan->hash);
-    if (core_memo_find(search->memo, plan->hash, &plan->price, &plan->cost))
-        return ERROR_OK;
-    enum error_code code = search->domain->price(session, &plan->list, &plan->price, &plan->cost, e);
-    if (!code)
-        core_memo_put(search->memo, plan->hash, &plan->price, plan->cost);
-    return code;
-}
-
 void core_pricers_open(const struct search *search, struct core_pricers *pricers)
 {
     const struct search_options *options = &search->options;

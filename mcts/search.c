@@ -196,26 +196,28 @@ const struct search_plan *search_baseline(const struct search *search, uint32_t 
     return &search->baseline_plans[i];
 }
 
+static void offer(const struct search *search, struct core_snapshot *snapshot, const struct core_plan *plan)
+{
+    core_elites_offer(&snapshot->elites, plan);
+    uint32_t node = tree_node(&snapshot->tree, tree_state(plan->hash), plan->list.at, plan->list.count);
+    snapshot->tree.nodes.at[node].value = core_reward(search, plan->cost);
+}
+
 void core_snapshot_reset(const struct search *search, struct core_snapshot *snapshot)
 {
     tree_release(&snapshot->tree);
     snapshot->elites.count = 0;
-    core_elites_offer(&snapshot->elites, &search->root);
-    uint32_t node = tree_node(&snapshot->tree, tree_state(search->root.hash), search->root.list.at,
-                              search->root.list.count);
-    snapshot->tree.nodes.at[node].value = search->root_reward;
-    for (uint32_t i = 0; i < search->domain->baseline_count && !search->options.no_baselines; i++) {
-        const struct core_plan *plan = &search->baselines[i];
-        core_elites_offer(&snapshot->elites, plan);
-        node = tree_node(&snapshot->tree, tree_state(plan->hash), plan->list.at, plan->list.count);
-        snapshot->tree.nodes.at[node].value = core_reward(search, plan->cost);
-    }
-    for (uint32_t i = 0; i < search->descent_count; i++) {
-        const struct core_plan *plan = &search->descents[i];
-        core_elites_offer(&snapshot->elites, plan);
-        node = tree_node(&snapshot->tree, tree_state(plan->hash), plan->list.at, plan->list.count);
-        snapshot->tree.nodes.at[node].value = core_reward(search, plan->cost);
-    }
+    offer(search, snapshot, &search->root);
+    for (uint32_t i = 0; i < search->domain->baseline_count && !search->options.no_baselines; i++)
+        offer(search, snapshot, &search->baselines[i]);
+    for (uint32_t i = 0; i < search->descent_count; i++)
+        offer(search, snapshot, &search->descents[i]);
+}
+
+static void keep_better(struct core_plan *best, const struct core_plan *plan)
+{
+    if (cost_compare(plan->cost, plan->hash, best->cost, best->hash) < 0)
+        *best = *plan;
 }
 
 void search_begin(const struct search *search, struct search_blob *snapshot)
@@ -229,14 +231,10 @@ void search_begin(const struct search *search, struct search_blob *snapshot)
     core_snapshot_reset(search, &p);
     p.best = search->root_whole;
     for (uint32_t i = 0; i < search->domain->baseline_count && !search->options.no_baselines; i++)
-        if (!search->baseline_plans[i].estimated &&
-            cost_compare(search->wholes[i].cost, search->wholes[i].hash, p.best.cost, p.best.hash) < 0)
-            p.best = search->wholes[i];
-    for (uint32_t i = 0; i < search->descent_count; i++) {
-        const struct core_plan *plan = &search->whole_descents[i];
-        if (cost_compare(plan->cost, plan->hash, p.best.cost, p.best.hash) < 0)
-            p.best = *plan;
-    }
+        if (!search->baseline_plans[i].estimated)
+            keep_better(&p.best, &search->wholes[i]);
+    for (uint32_t i = 0; i < search->descent_count; i++)
+        keep_better(&p.best, &search->whole_descents[i]);
     p.curve_count = 1;
     p.curve[0] = (struct core_curve){0, p.best.cost, p.best.price.step_ps};
     if (!decisions || search->options.method == SEARCH_BASELINES || search->options.method == SEARCH_START) {

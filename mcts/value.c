@@ -9,6 +9,23 @@ enum error_code core_task_check(const struct core_task *task, struct error *e)
     return ERROR_OK;
 }
 
+enum error_code core_price_plan(const struct search *search, void *session, struct core_plan *plan,
+                                struct error *e)
+{
+    if (core_memo_find(search->memo, plan->hash, &plan->price, &plan->cost))
+        return ERROR_OK;
+    TRY(search->domain->price(session, &plan->list, &plan->price, &plan->cost, e));
+    core_memo_put(search->memo, plan->hash, &plan->price, plan->cost);
+    return ERROR_OK;
+}
+
+enum error_code core_price_list(const struct search *search, void *session, struct core_plan *plan,
+                                struct error *e)
+{
+    search->domain->replay(session, &plan->list, &plan->hash);
+    return core_price_plan(search, session, plan, e);
+}
+
 enum error_code core_task_value(struct core_task *task, const struct search_list *list, struct hash128 hash,
                                 enum core_found found, uint32_t *node, struct error *e)
 {
@@ -17,12 +34,7 @@ enum error_code core_task_value(struct core_task *task, const struct search_list
     if (task->snapshot->tree.nodes.at[*node].value != TREE_UNKNOWN)
         return ERROR_OK;
     struct core_plan plan = {.list = *list, .hash = hash, .found = (uint16_t)found};
-    if (!core_memo_find(search->memo, hash, &plan.price, &plan.cost)) {
-        enum error_code code = search->domain->price(task->session, list, &plan.price, &plan.cost, e);
-        if (code)
-            return code;
-        core_memo_put(search->memo, hash, &plan.price, plan.cost);
-    }
+    TRY(core_price_plan(search, task->session, &plan, e));
     task->evaluations++;
     task->snapshot->tree.nodes.at[*node].value = core_reward(search, plan.cost);
     task->snapshot->tree.nodes.at[*node].fresh = 1;

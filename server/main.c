@@ -99,11 +99,17 @@ static bool take_time(struct server_options *options, int option, const char *te
     return true;
 }
 
-/* a whole number from 0, bytes with or without a unit; false: it is not one */
-static bool take_limit(struct tenant_limits *tenant_limits, int option, const char *text)
+static bool whole_number(const char *text, long long least, long long most, long long *out)
 {
     char *end;
-    long long value = strtoll(text, &end, 10);
+    *out = strtoll(text, &end, 10);
+    return text[0] && !*end && *out >= least && *out <= most;
+}
+
+/* a whole number from 0, or bytes; false: it is neither */
+static bool take_limit(struct tenant_limits *tenant_limits, int option, const char *text)
+{
+    long long value;
     int64_t bytes;
     if (option == 't') {
         if (!size_parse(text, &bytes))
@@ -111,7 +117,7 @@ static bool take_limit(struct tenant_limits *tenant_limits, int option, const ch
         tenant_limits->tenant_bytes = bytes;
         return true;
     }
-    if (!text[0] || *end || value < 0 || value > LIMIT_MAX)
+    if (!whole_number(text, 0, LIMIT_MAX, &value))
         return false;
     if (option == 'o')
         tenant_limits->open_jobs = (int)value;
@@ -123,24 +129,28 @@ static bool take_limit(struct tenant_limits *tenant_limits, int option, const ch
 /* 1 to half of the connections that the server takes */
 static bool take_streams(struct server_options *options, const char *text)
 {
-    char *end;
-    long value = strtol(text, &end, 10);
+    long long value;
+    bool good = whole_number(text, 1, SERVER_CONNECTIONS / 2, &value);
     options->resources.event_streams = (int)value;
-    return text[0] && !*end && value >= 1 && value <= SERVER_CONNECTIONS / 2;
+    return good;
 }
 
-/* connections: 1 to all of them; bytes of memory: 16 MiB to 1 TiB */
-static bool take_size(struct server_options *options, int option, const char *text)
+static bool take_connections(struct server_options *options, const char *text)
 {
-    int64_t value;
-    if (!size_parse(text, &value))
+    long long value;
+    bool good = whole_number(text, 1, SERVER_CONNECTIONS, &value);
+    options->connections_per_address = (unsigned)value;
+    return good;
+}
+
+/* 16 MiB to 1 TiB */
+static bool take_budget(struct server_options *options, const char *text)
+{
+    int64_t bytes;
+    if (!size_parse(text, &bytes))
         return false;
-    if (option == 'a') {
-        options->connections_per_address = (unsigned)value;
-        return value >= 1 && value <= SERVER_CONNECTIONS;
-    }
-    options->memory_budget = (size_t)value;
-    return value >= BUDGET_MIN && value <= BUDGET_MAX;
+    options->memory_budget = (size_t)bytes;
+    return bytes >= BUDGET_MIN && bytes <= BUDGET_MAX;
 }
 
 static bool take_name(struct access_names *names, const char *text)
@@ -226,8 +236,8 @@ static bool take_option(struct server_options *options, int option, const char *
     case 't': return take_limit(&options->access.limits, option, value);
     case 'e': return take_streams(options, value);
     case 'H': options->health_listen = value; return true;
-    case 'a':
-    case 'm': return take_size(options, option, value);
+    case 'a': return take_connections(options, value);
+    case 'm': return take_budget(options, value);
     case '?': return false;
     default: return take_time(options, option, value);
     }
