@@ -268,12 +268,13 @@ static json_t *encode_segments(const struct report *report)
     for (uint32_t axis = 0; axis < mesh->axis_count; axis++)
         if (it->inner >> axis & 1)
             json_array_append_new(axes, json_string(mesh->axes[axis].name));
-    return json_pack("{s:i, s:i, s:i, s:I, s:i, s:o, s:I, s:I, s:I, s:I, s:b, s:b}", "blocks",
+    json_t *computation = it->computation_ps < 0 ? json_null() : json_integer(it->computation_ps);
+    return json_pack("{s:i, s:i, s:i, s:I, s:i, s:o, s:I, s:o, s:I, s:I, s:I, s:b, s:b}", "blocks",
                      (int)it->blocks, "segments", (int)it->segments, "kinds", (int)it->kinds, "programs",
                      (json_int_t)it->programs, "measured", (int)it->measured, "axes", axes, "composed_ps",
-                     (json_int_t)it->composed_ps, "composed_bytes", (json_int_t)it->composed_bytes, "step_ps",
-                     (json_int_t)it->step_ps, "peak_bytes", (json_int_t)it->peak_bytes, "proved", it->proved,
-                     "mixed", it->mixed);
+                     (json_int_t)it->composed_ps, "computation_ps", computation, "composed_bytes",
+                     (json_int_t)it->composed_bytes, "step_ps", (json_int_t)it->step_ps, "peak_bytes",
+                     (json_int_t)it->peak_bytes, "proved", it->proved, "mixed", it->mixed);
 }
 
 /* dimensions left whole, and why */

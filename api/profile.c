@@ -124,11 +124,14 @@ static enum error_code read_own_name(const struct json_at *list, size_t i, const
 }
 
 /* A digest of another length names no program of this build: kept with the profile, found by nobody. */
-static void add_timing(const char *digest, double us, int64_t bytes, timing_list *out)
+static void add_timing(const char *digest, double us, double computation_us, int64_t bytes, timing_list *out)
 {
-    struct segments_timing timing = {.time_ps = (int64_t)(us * 1e6 + 0.5), .peak_bytes = bytes};
+    struct segments_timing timing = {
+        .time_ps = (int64_t)(us * 1e6 + 0.5), .computation_ps = -1, .peak_bytes = bytes};
     if (strlen(digest) != SEGMENTS_DIGEST_SIZE - 1)
         return;
+    if (computation_us >= 0)
+        timing.computation_ps = (int64_t)(computation_us * 1e6 + 0.5);
     memcpy(timing.digest, digest, sizeof timing.digest);
     VEC_PUSH(out, timing);
 }
@@ -141,7 +144,7 @@ static enum error_code read_configuration(const struct json_at *list, size_t i, 
     static const char *const times[] = {"time_us", "computation_us", "communication_us"};
     struct json_at at = json_item(list, i);
     int64_t bytes = 0, runs = 0;
-    double us = 0, part;
+    double us[3] = {0, -1, -1};
     const char *digest = NULL;
     TRY(json_only(&at, known, e));
     TRY(read_own_name(list, i, "configuration", e));
@@ -149,11 +152,14 @@ static enum error_code read_configuration(const struct json_at *list, size_t i, 
         return json_refuse_to(e, json_member(&at, "time_us"), ERROR_INVALID_REQUEST,
                               "the time that was measured is needed");
     for (int k = 0; k < 3; k++)
-        TRY(json_number(json_member(&at, times[k]), 0, 1e12, k ? &part : &us, e));
+        TRY(json_number(json_member(&at, times[k]), 0, 1e12, &us[k], e));
+    if (us[1] > us[0])
+        return json_refuse_to(e, json_member(&at, times[1]), ERROR_INVALID_REQUEST,
+                              "a program's computation cannot take longer than the program (%g us)", us[0]);
     TRY(json_int(json_member(&at, "peak_bytes"), 0, INT64_C(1) << 50, &bytes, e));
     TRY(json_int(json_member(&at, "runs"), 1, 1000000, &runs, e));
     TRY(json_text(json_member(&at, "configuration"), API_PROFILE_SEGMENT_NAME, &digest, e));
-    add_timing(digest, us, bytes, out);
+    add_timing(digest, us[0], us[1], bytes, out);
     return ERROR_OK;
 }
 

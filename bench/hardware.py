@@ -47,68 +47,6 @@ SIZES = {   # matmuls (m, k, n), elements of kernels and rows of a softmax, (mod
 DTYPES = {"gpu": ("bf16", "f16", "f32"), "cpu": ("bf16", "f32")}
 BYTES = {"bf16": 2, "f16": 2, "f32": 4}
 RUNS = {"gpu": 10, "cpu": 3}
-OP = re.compile(r'\s*(%\d+)(:\d+)? = "stablehlo\.(\w+)"\(([%\w, #]*)\)')
-TYPES = re.compile(r": \((tensor<[^()]*>)\) -> \(?(tensor<[^()]*>)\)?\s*$")
-COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "collective_permute")
-
-
-# ---------------------------------------------------------------- modules without their collectives
-def shape_of(text):
-    """'16x32xbf16' -> ([16, 32], 'bf16')"""
-    *extents, element = text.split("x")
-    return [int(extent) for extent in extents], element
-
-
-def tensor(extents, element):
-    return f"tensor<{'x'.join([*map(str, extents), element])}>"
-
-
-def local_op(result, operand, before, after):
-    """lines that make the shape `after` of an operand of shape `before`: a slice of what became smaller, copies of what became larger"""
-    (have, element), (want, _) = shape_of(before), shape_of(after)
-    cut = [min(pair) for pair in zip(have, want, strict=True)]
-    forms = []   # (op and its operands, attributes, shape of each operand, result's shape, operands)
-    if cut != have:
-        starts, strides = (", ".join(digit * len(have)) for digit in "01")
-        limits = ", ".join(map(str, cut))
-        forms.append(("slice", f"start_indices = array<i64: {starts}>, limit_indices = array<i64: {limits}>, strides = array<i64: {strides}>",
-                      have, cut, 1))
-    for dim, large in enumerate(want):
-        assert large % cut[dim] == 0, (before, after)
-        if large != cut[dim]:
-            wider = [large if d == dim else extent for d, extent in enumerate(cut)]
-            forms.append(("concatenate", f"dimension = {dim} : i64", cut, wider, large // cut[dim]))
-            cut = wider
-    if not forms:   # the same shape: passed on
-        forms.append(("reshape", "", have, want, 1))
-    out, value = [], operand
-    for i, (op, attributes, source, target, copies) in enumerate(forms):
-        name = result if i == len(forms) - 1 else f"%h{result[1:]}_{i}"
-        out.append(f'    {name} = "stablehlo.{op}"({", ".join([value] * copies)}) {{{attributes}}} : '
-                   f"({', '.join([tensor(source, element)] * copies)}) -> {tensor(target, element)}")
-        value = name
-    return out
-
-
-def without_collectives(text):
-    """(module of one device of its own, how many collectives it had): as toast lower --form local writes it, one op a line"""
-    lines, out, i, taken = text.splitlines(), [], 0, 0
-    while i < len(lines):
-        found = OP.match(lines[i])
-        if not found or found[3] not in COLLECTIVES:
-            out.append(lines[i].replace("mhlo.num_replicas", "toast.replicas"))
-            i += 1
-            continue
-        if lines[i].rstrip().endswith("({"):   # the reducer's region
-            while not lines[i].lstrip().startswith("})"):
-                i += 1
-        before, after = (re.findall(r"tensor<([^>]*)>", types) for types in TYPES.search(lines[i]).groups())
-        for k, operand in enumerate(found[4].split(", ")):
-            out += local_op(f"%part{found[1][1:]}_{k}" if found[2] else found[1], operand, before[k], after[k])
-        taken, i = taken + 1, i + 1
-    apart = {line.split()[0] for line in out if line.lstrip().startswith("%part")}   # results of what had several
-    renamed = re.sub(r"%(\d+)#(\d+)", lambda name: found if (found := f"%part{name[1]}_{name[2]}") in apart else name[0], "\n".join(out))
-    return renamed + "\n", taken
 
 
 # ---------------------------------------------------------------- the price's word
@@ -189,6 +127,21 @@ def model_path(model, kind, folder):
     return pathlib.Path(folder) / f"{model}.mlir"
 
 
+def alone(text):
+    """(module of one device of its own, how many collectives it had), of one that toast lower --form local wrote"""
+    from jax._src.interpreters import mlir
+    from jaxlib.mlir import ir
+    from toast_profile import apart
+
+    with mlir.make_ir_context() as context, ir.Location.unknown(context):
+        module = ir.Module.parse(text)
+        taken = apart.without_collectives(module)
+        for name in ("mhlo.num_replicas", "mhlo.num_partitions"):
+            if name in module.operation.attributes:
+                del module.operation.attributes[name]
+        return str(module), taken
+
+
 def run_module(jax, device, path, runs):
     """(median seconds of a step, bytes of its peak by XLA) of a module of one device; arguments are zeros, made anew where donated"""
     import numpy
@@ -197,9 +150,7 @@ def run_module(jax, device, path, runs):
     from jaxlib.mlir import ir
     from toast_referee import compilers, timing
 
-    context = mlir.make_ir_context()
-    context.allow_unregistered_dialects = True
-    with context, ir.Location.unknown(context):
+    with mlir.make_ir_context() as context, ir.Location.unknown(context):
         module = ir.Module.parse(path.read_text())
         arguments = timing.signature(module)
         executable = device.client.compile_and_load(module, xla_client.DeviceList((device,)), compilers.options_for([device.id]))
@@ -219,7 +170,7 @@ def measure_modules(jax, device, kind, target, folder, aot):
         source = model_path(model, kind, folder)
         path = pathlib.Path(folder) / f"{model.replace('/', '_')}.local.mlir"
         subprocess.run([TOAST, "lower", source, "--mesh", mesh, "--baseline", plan, "--form", "local", "-o", path], check=True)
-        text, taken = without_collectives(path.read_text())
+        text, taken = alone(path.read_text())
         path.write_text(text)
         seconds, peak = run_module(jax, device, path, RUNS[kind])
         priced = price(source, "--mesh", mesh, "--device", target, "--baseline", plan)

@@ -174,6 +174,7 @@ static void add_segments(const struct planner_job *j, struct report *report)
                                                 .measured = answer->measured,
                                                 .composed_ps = answer->composed_ps,
                                                 .composed_bytes = answer->composed_bytes,
+                                                .computation_ps = answer->computation_ps,
                                                 .step_ps = answer->plan.price.step_ps,
                                                 .peak_bytes = answer->plan.price.peak_bytes,
                                                 .proved = answer->proved,

@@ -178,6 +178,7 @@ struct report_segments {
     uint32_t measured; /* times of a profile among them: all, or none */
     uint32_t inner;    /* bits: axes that blocks choose for; every block's rows are on the others */
     int64_t composed_ps, composed_bytes, step_ps, peak_bytes;
+    int64_t computation_ps; /* in composed_ps, the rest is communication; -1: not measured apart */
     bool proved, mixed;
 };
 

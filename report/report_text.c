@@ -363,7 +363,7 @@ static void write_bound(const struct report *report, struct text *text)
 static void write_segments(const struct report *report, struct text *text)
 {
     const struct report_segments *it = &report->segments;
-    char composed[32], whole[32];
+    char composed[32], whole[32], computation[32], communication[32], parts[112] = "";
     if (!it->present)
         return;
     if (!it->blocks) {
@@ -372,12 +372,17 @@ static void write_segments(const struct report *report, struct text *text)
     }
     report_time(it->composed_ps, composed);
     report_time(it->step_ps, whole);
+    if (it->computation_ps >= 0) {
+        report_time(it->computation_ps, computation);
+        report_time(it->composed_ps - it->computation_ps, communication);
+        snprintf(parts, sizeof parts, " (computation %s, communication %s)", computation, communication);
+    }
     text_printf(
         text,
-        "Segments: %u blocks in %u segments of %u kinds, %llu %s in tables; composed %s, whole price %s "
+        "Segments: %u blocks in %u segments of %u kinds, %llu %s in tables; composed %s%s, whole price %s "
         "(%+.2f %%)%s%s.\n",
         it->blocks, it->segments, it->kinds, (unsigned long long)it->programs,
-        it->measured ? "measured times" : "prices", composed, whole,
+        it->measured ? "measured times" : "prices", composed, parts, whole,
         100 * ((double)it->composed_ps / (double)(it->step_ps > 0 ? it->step_ps : 1) - 1),
         it->proved ? "; proved best of the tables" : "",
         it->mixed ? "; equal segments have different configurations" : "");

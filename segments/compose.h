@@ -34,6 +34,8 @@ struct segments_tables {
     const struct segments *segments; /* borrowed */
     int64_t base_ps, base_bytes;     /* step time and peak of the base */
     int64_t **time_ps, **bytes;      /* [kind][configuration]: difference to the base */
+    int64_t **computation_ps;        /* likewise, of time_ps; where has_parts */
+    bool has_parts;                  /* all times of a profile are known in parts */
     int64_t **reshard_ps; /* [pair][strategy of the earlier block * strategies of the later + its] */
 };
 /* room for the kinds' and pairs' tables, all 0; owned */
@@ -47,6 +49,7 @@ enum { SEGMENTS_DIGEST_SIZE = 33 }; /* 32 hexadecimal digits and NUL: half of a 
 struct segments_timing {
     char digest[SEGMENTS_DIGEST_SIZE]; /* of a program */
     int64_t time_ps, peak_bytes;       /* of one run; on a device */
+    int64_t computation_ps;            /* of time_ps, the rest is communication; -1: it is not said */
 };
 struct segments_timings {
     const struct segments_timing *at; /* ascending digests, each once */
@@ -85,6 +88,9 @@ void segments_plan(const struct segments *segments, const struct plan_context *c
 /* what the tables say of one configuration a segment: CFP's equations 8 and 9 */
 int64_t segments_composed_ps(const struct segments_tables *tables, const uint32_t *configurations);
 int64_t segments_composed_bytes(const struct segments_tables *tables, const uint32_t *configurations);
+/* the computation in segments_composed_ps (reshards are communication); -1: not known */
+int64_t segments_composed_computation_ps(const struct segments_tables *tables,
+                                         const uint32_t *configurations);
 /* The network of the tables under a limit of bytes on a device; costs and usages are shifted to be 0 at
  * least. *shift_ps: what the problem's cost lacks of the composed time. Owned by the caller
  * (cfn_problem_release). false: even the least memory is above the limit; the problem's limit then is that
@@ -109,9 +115,10 @@ struct segments_answer {
     uint64_t programs; /* CFP's equation 7, of the layout that won */
     uint32_t inner;    /* axes that strategies split over; batch on the others */
     int64_t composed_ps, composed_bytes;
-    uint32_t measured; /* programs whose times the tables are made of; 0: tables by price */
-    bool proved;       /* no choice of configurations has a lower composed time under the limit */
-    bool mixed;        /* segments of one kind have different configurations */
+    int64_t computation_ps; /* in composed_ps, the rest is communication; -1: not known */
+    uint32_t measured;      /* programs whose times the tables are made of; 0: tables by price */
+    bool proved;            /* no choice of configurations has a lower composed time under the limit */
+    bool mixed;             /* segments of one kind have different configurations */
 };
 /* Tables from times: one entry for every program of the module, as segments_programs_create numbers them.
  * ERROR_INVALID_REQUEST, pointer /device/profile/..: another number of devices; a program without a time, by

@@ -26,6 +26,8 @@ static void take(const struct segments_program *program, const struct segments_t
     }
     tables->time_ps[program->of][program->number] = timing->time_ps;
     tables->bytes[program->of][program->number] = timing->peak_bytes;
+    tables->computation_ps[program->of][program->number] = timing->computation_ps;
+    tables->has_parts &= timing->computation_ps >= 0;
 }
 
 struct missing {
@@ -54,6 +56,7 @@ static enum error_code fill(struct segments_programs *programs, const struct seg
                             struct segments_tables *tables, struct error *e)
 {
     struct missing missing = {0};
+    tables->has_parts = true;
     for (uint32_t i = 0; i < programs->count; i++) {
         struct text text = {0};
         char digest[SEGMENTS_DIGEST_SIZE];

@@ -153,6 +153,7 @@ void segments_choice_keep(struct segments_choice *choice, const struct price *pr
         .inner = choice->inner,
         .composed_ps = segments_composed_ps(&choice->tables, choice->now),
         .composed_bytes = segments_composed_bytes(&choice->tables, choice->now),
+        .computation_ps = segments_composed_computation_ps(&choice->tables, choice->now),
         .measured = choice->budget->timings ? (uint32_t)choice->segments->programs : 0,
         .proved = proved,
         .mixed = is_mixed(choice)};
@@ -268,7 +269,7 @@ enum error_code segments_solve(const struct evaluator *evaluator, const struct s
     const struct plan_context *context = evaluator_context(evaluator);
     const struct mesh *mesh = plan_context_mesh(context);
     uint32_t all, layouts[SEGMENTS_LAYOUTS], count = segments_layouts(mesh, &all, layouts);
-    *out = (struct segments_answer){0};
+    *out = (struct segments_answer){.computation_ps = -1};
     struct evaluator_session *session =
         evaluator_session_create(evaluator); /* the pins alone: always there */
     enum error_code code =
@@ -289,7 +290,7 @@ struct tail {
     char magic[8];
     uint32_t blocks, segments, kinds, inner;
     uint64_t programs, measured;
-    int64_t composed_ps, composed_bytes;
+    int64_t composed_ps, composed_bytes, computation_ps;
     uint64_t proved, mixed;
 };
 
@@ -301,10 +302,18 @@ void segments_answer_release(struct segments_answer *answer)
 
 void segments_answer_write(const struct segments_answer *answer, unsigned char **bytes, size_t *size)
 {
-    struct tail tail = {"segment",        answer->blocks,      answer->segments,
-                        answer->kinds,    answer->inner,       answer->programs,
-                        answer->measured, answer->composed_ps, answer->composed_bytes,
-                        answer->proved,   answer->mixed};
+    struct tail tail = {"segmen2",
+                        answer->blocks,
+                        answer->segments,
+                        answer->kinds,
+                        answer->inner,
+                        answer->programs,
+                        answer->measured,
+                        answer->composed_ps,
+                        answer->composed_bytes,
+                        answer->computation_ps,
+                        answer->proved,
+                        answer->mixed};
     plan_cfn_answer_write(&answer->plan, bytes, size);
     *bytes = mem_realloc(*bytes, *size + sizeof tail, 1);
     memcpy(*bytes + *size, &tail, sizeof tail);
@@ -317,7 +326,7 @@ bool segments_answer_is(const void *bytes, size_t size)
     if (size < sizeof tail)
         return false;
     memcpy(&tail, (const unsigned char *)bytes + size - sizeof tail, sizeof tail);
-    return memcmp(tail.magic, "segment", 8) == 0;
+    return memcmp(tail.magic, "segmen2", 8) == 0;
 }
 
 enum error_code segments_answer_read(const struct evaluator *evaluator, const void *bytes, size_t size,
@@ -337,6 +346,7 @@ enum error_code segments_answer_read(const struct evaluator *evaluator, const vo
     out->measured = (uint32_t)tail.measured;
     out->composed_ps = tail.composed_ps;
     out->composed_bytes = tail.composed_bytes;
+    out->computation_ps = tail.computation_ps;
     out->proved = tail.proved != 0;
     out->mixed = tail.mixed != 0;
     return ERROR_OK;

@@ -29,10 +29,13 @@ void segments_tables_create(const struct segments *segments, struct segments_tab
     *out = (struct segments_tables){.segments = segments};
     out->time_ps = mem_zalloc(segments->kind_count + 1, sizeof *out->time_ps);
     out->bytes = mem_zalloc(segments->kind_count + 1, sizeof *out->bytes);
+    out->computation_ps = mem_zalloc(segments->kind_count + 1, sizeof *out->computation_ps);
     out->reshard_ps = mem_zalloc(segments->pair_count + 1, sizeof *out->reshard_ps);
     for (uint32_t kind = 0; kind < segments->kind_count; kind++) {
         out->time_ps[kind] = mem_zalloc(segments->kinds[kind].configurations, sizeof **out->time_ps);
         out->bytes[kind] = mem_zalloc(segments->kinds[kind].configurations, sizeof **out->bytes);
+        out->computation_ps[kind] =
+            mem_zalloc(segments->kinds[kind].configurations, sizeof **out->computation_ps);
     }
     for (uint32_t pair = 0; pair < segments->pair_count; pair++)
         out->reshard_ps[pair] = mem_zalloc(pair_size(segments, pair), sizeof **out->reshard_ps);
@@ -43,11 +46,13 @@ void segments_tables_release(struct segments_tables *tables)
     for (uint32_t kind = 0; tables->segments && kind < tables->segments->kind_count; kind++) {
         free(tables->time_ps[kind]);
         free(tables->bytes[kind]);
+        free(tables->computation_ps[kind]);
     }
     for (uint32_t pair = 0; tables->segments && pair < tables->segments->pair_count; pair++)
         free(tables->reshard_ps[pair]);
     free(tables->time_ps);
     free(tables->bytes);
+    free(tables->computation_ps);
     free(tables->reshard_ps);
     *tables = (struct segments_tables){0};
 }
@@ -137,6 +142,14 @@ int64_t segments_composed_bytes(const struct segments_tables *tables, const uint
     for (uint32_t i = 0; i < tables->segments->segment_count; i++)
         sum += tables->bytes[tables->segments->segments[i].kind][configurations[i]];
     return sum;
+}
+
+int64_t segments_composed_computation_ps(const struct segments_tables *tables, const uint32_t *configurations)
+{
+    int64_t sum = 0;
+    for (uint32_t i = 0; tables->has_parts && i < tables->segments->segment_count; i++)
+        sum += tables->computation_ps[tables->segments->segments[i].kind][configurations[i]];
+    return tables->has_parts ? sum : -1;
 }
 
 /* ---- the network ---- */

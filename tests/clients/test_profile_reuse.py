@@ -3,7 +3,8 @@
 # timeout: 600
 """One profile for several modules, its times made up (so nothing is compiled): another batch finds times where programs are equal, which those
 of layers are not, and is refused by name; another vocabulary finds those of all layers; a pipeline stage, a sub-module of layers 3 to 7 with its
-own inputs, finds those of all layers but its first; with what is missing added, one profile serves all of them."""
+own inputs, finds those of all layers but its first; with what is missing added, one profile serves all of them; times that are known in parts
+(computation, communication) compose to parts."""
 import json
 import os
 import pathlib
@@ -90,8 +91,8 @@ class Module:
         return [row for row in self.manifest["programs"] if row["digest"] not in known]
 
 
-def profile(where, name, *modules, faster=None):
-    """times of all programs of these modules, from their digests; those of `faster` run in a tenth"""
+def profile(where, name, *modules, faster=None, share=None):
+    """times of all programs of these modules, from their digests; those of `faster` run in a tenth; share: of each time that is computation"""
     segments = {}
     for module in modules:
         for digest, row in module.rows.items():
@@ -99,7 +100,8 @@ def profile(where, name, *modules, faster=None):
             segments.setdefault(row["segment"], {})[digest] = us
     path = os.path.join(where, name + ".json")
     pathlib.Path(path).write_text(json.dumps({"devices": 4, "segments": [
-        {"segment": segment, "configurations": [{"configuration": digest, "time_us": us, "peak_bytes": 1} for digest, us in rows.items()]}
+        {"segment": segment, "configurations": [{"configuration": digest, "time_us": us, "peak_bytes": 1} |
+                                                ({"computation_us": share * us} if share else {}) for digest, us in rows.items()]}
         for segment, rows in segments.items()]}))
     return path
 
@@ -110,6 +112,11 @@ def main():
         count = whole.manifest["equation_7"]
         known = profile(where, "known", whole)
         before = whole.planned(known)
+
+        parts = whole.planned(profile(where, "parts", whole, share=0.5))                # reshards between segments are communication
+        assert before["computation_ps"] is None and parts | {"computation_ps": None} == before, (before, parts)
+        assert 0.25 * before["composed_ps"] < parts["computation_ps"] < 0.5 * before["composed_ps"], parts
+        whole.refused(profile(where, "wrong", whole, share=1.5), "cannot take longer than the program")
 
         batch = Module(where, "batch", gpt(8, BATCH=16))
         assert len(batch.lacks(whole)) == count == batch.manifest["equation_7"]

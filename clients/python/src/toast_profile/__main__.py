@@ -30,6 +30,8 @@ def parser_of() -> argparse.ArgumentParser:
     parser.add_argument("--threads", type=int, default=0, help="that compile (default: by cores)")
     parser.add_argument("--overlap", choices=("auto", "yes", "no"), default="auto", help="compile beside the runs (auto: unless they run on the CPU)")
     parser.add_argument("--limit", type=int, metavar="N", help="time N programs at most, then write what there is")
+    parser.add_argument("--parts", action="store_true", help="time each program without its collectives, too: computation and communication "
+                                                            "apart, for twice the compiles")
     parser.add_argument("--post", metavar="URL", help="a service that gets the profile")
     parser.add_argument("--name", help="its name there")
     parser.add_argument("--key", help="API key of the service (default: TOAST_KEY)")
@@ -50,7 +52,7 @@ def main(argv: list[str] | None = None) -> int:
     if given.runs < 1 or given.warm_up < 0:
         parser.error("--runs needs 1 or more, --warm-up 0 or more")
     options = Options(given.warm_up, given.runs, given.give_up, given.hang, given.threads,
-                      {"auto": None, "yes": True, "no": False}[given.overlap], given.log, given.limit)
+                      {"auto": None, "yes": True, "no": False}[given.overlap], given.log, given.limit, given.parts)
     say = (lambda text: None) if given.quiet else (lambda text: print(text, file=sys.stderr, flush=True))
     from .running import Unprofilable
     try:

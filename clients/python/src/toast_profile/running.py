@@ -15,6 +15,8 @@ from jax._src.sharding_impls import GSPMDSharding
 from jaxlib import xla_client
 from jaxlib.mlir import ir
 
+from .apart import without_collectives
+
 _NUMPY = ("float32", "float64", "float16", "bfloat16", "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
           "complex64", "complex128")
 _DONATION = ("tf.aliasing_output", "jax.buffer_donor")
@@ -55,9 +57,9 @@ def _signature(main: Any) -> list[tuple[tuple[int, ...], Any]]:
 
 
 class Compiled:
-    """An executable with the bytes that it takes on a device and the seconds that compiling took."""
+    """An executable with the bytes that it takes on a device and the seconds that compiling took; alone: without its collectives."""
 
-    def __init__(self, text: str, devices: list[Any]) -> None:
+    def __init__(self, text: str, devices: list[Any], alone: bool = False) -> None:
         start = time.perf_counter()
         try:
             with jax_mlir.make_ir_context() as context, ir.Location.unknown(context):
@@ -65,6 +67,8 @@ class Compiled:
                 main = _main(module)
                 self.signature = _signature(main)
                 _keep_arguments(main)
+                if alone:
+                    without_collectives(module)
                 self.executable = devices[0].client.compile_and_load(module, xla_client.DeviceList(tuple(devices)), _options(devices))
         except (AttributeError, KeyError) as error:
             raise Unprofilable(f"JAX {jax.__version__} cannot compile a module as toast-profile does: {error}") from error

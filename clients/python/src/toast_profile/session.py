@@ -8,6 +8,8 @@
   `give_up` times the best of its segment is timed once more only (CFP's section 4.3). One that hangs ends the session: the log
   says so, and the next session goes on behind it.
 - The log has a line for every program as soon as it was timed; a session with the same log does what is left.
+- With `parts` a program is timed once more without its collectives (apart.py): that is its computation, what it takes longer with
+  them its communication. A pair's time is communication alone.
 - Taken off every time: what starting an empty program takes; and of a pair, whose values pass through untouched where both
   blocks want them alike, what its cheapest program without a collective takes.
 Source: CFP, sections 4.2 and 4.3.
@@ -43,6 +45,7 @@ class Options:
     overlap: bool | None = None     # None: where the devices are not the CPU
     log: str | None = None          # None: OUT with .log
     limit: int | None = None        # programs of this session at most; None: all
+    parts: bool = False             # computation and communication apart
 
 
 Log = dict[str, dict[str, Any]]
@@ -85,14 +88,27 @@ def take_off(archive: Archive, log: Log, launch_us: float) -> dict[str, float]:
     return out
 
 
+def parts_of(program: Program, row: dict[str, Any], time_us: float, launch_us: float) -> dict[str, float]:
+    """what is known of computation and communication in a program's time"""
+    if program.is_pair or not program.collectives:
+        computation_us = 0.0 if program.is_pair else time_us
+    elif "alone_us" in row:
+        computation_us = min(time_us, max(0.0, row["alone_us"] - launch_us))
+    else:
+        return {}
+    return {"computation_us": round(computation_us, 3), "communication_us": round(time_us - computation_us, 3)}
+
+
 def write_profile(path: str, archive: Archive, log: Log, head: dict[str, Any], launch_us: float) -> dict[str, Any]:
     times = take_off(archive, log, launch_us)
     segments: dict[str, list[dict[str, Any]]] = {}
     for program in archive.programs:
         if program.digest in log:
             row = log[program.digest]
-            segments.setdefault(program.segment, []).append({"configuration": program.digest, "time_us": round(times[program.digest], 3),
-                                                             "peak_bytes": row["peak_bytes"], "runs": row["runs"]})
+            time_us = times[program.digest]
+            segments.setdefault(program.segment, []).append(
+                {"configuration": program.digest, "time_us": round(time_us, 3), **parts_of(program, row, time_us, launch_us),
+                 "peak_bytes": row["peak_bytes"], "runs": row["runs"]})
     profile = {"description": f"toast-profile: {head['devices']} x {head['kind']} ({head['platform']}), jax {head['jax']}; "
                               f"{launch_us:.1f} us of starting taken off",
                "devices": archive.devices,
@@ -127,16 +143,25 @@ class _Watch:
             timer.cancel()
 
 
+def _has_parts(program: Program, options: Options) -> bool:
+    return options.parts and program.collectives > 0 and not program.is_pair
+
+
 def _compiled(programs: list[Program], archive: Archive, devices: list[Any], options: Options,
-              overlap: bool) -> Iterator[tuple[Program, Any]]:
-    """programs with their executables, in order, at most some of them ahead"""
+              overlap: bool) -> Iterator[tuple[Program, list[Any]]]:
+    """programs with their executables (the program; where its parts are asked for, it without its collectives), in order, at most
+    some of them ahead"""
     from . import running
     cores = os.cpu_count() or 1
     threads = options.threads or max(1, cores - 1 if overlap else cores)
     ahead = threads + 2 if overlap else 4 * threads
     with concurrent.futures.ThreadPoolExecutor(threads) as pool:
-        def start(program: Program) -> concurrent.futures.Future[Any]:
-            return pool.submit(running.Compiled, archive.text(program), devices)
+        def both(program: Program) -> list[Any]:
+            text = archive.text(program)
+            return [running.Compiled(text, devices, alone) for alone in ([False, True] if _has_parts(program, options) else [False])]
+
+        def start(program: Program) -> concurrent.futures.Future[list[Any]]:
+            return pool.submit(both, program)
         if not overlap:
             for first in range(0, len(programs), ahead):
                 batch = programs[first:first + ahead]
@@ -186,7 +211,8 @@ def profile(archive: str | os.PathLike[str] | Archive, out: str = "profile.json"
         with open(log_path, "w") as file:
             file.write(json.dumps(head) + "\n")
     overlap = options.overlap if options.overlap is not None else head["platform"] != "cpu"
-    left = [program for program in archive.programs if program.digest not in log][:options.limit]
+    left = [program for program in archive.programs
+            if program.digest not in log or (_has_parts(program, options) and "alone_us" not in log[program.digest])][:options.limit]
     inputs = running.Inputs(devices)
     nothing = running.Compiled(running.empty(archive.devices), devices)
     arrays = inputs.of(nothing)
@@ -196,21 +222,24 @@ def profile(archive: str | os.PathLike[str] | Archive, out: str = "profile.json"
         if program.digest in log:
             best[program.segment] = min(best.get(program.segment, math.inf), log[program.digest]["raw_us"] / 1e6)
     watch, start, segment = _Watch(options.hang_s, log_path), time.monotonic(), None
-    for number, (program, compiled) in enumerate(_compiled(left, archive, devices, options, overlap)):
+    for number, (program, executables) in enumerate(_compiled(left, archive, devices, options, overlap)):
         if program.segment != segment:
             segment = program.segment
             inputs.forget()
-        arrays = inputs.of(compiled)
-        work = functools.partial(_time, compiled, arrays, options, best.get(program.segment, math.inf))
-        seconds = watch.over(program, compiled.peak_bytes, work)
-        middle = statistics.median(seconds)
+        compiled, seconds = executables[0], []
+        for executable in executables:
+            work = functools.partial(_time, executable, inputs.of(executable), options, best.get(program.segment, math.inf))
+            seconds.append(watch.over(program, compiled.peak_bytes, work))
+        middle, *alone = (statistics.median(of) for of in seconds)
         best[program.segment] = min(best.get(program.segment, math.inf), middle)
-        row = {"digest": program.digest, "raw_us": round(middle * 1e6, 3), "runs": len(seconds), "peak_bytes": compiled.peak_bytes,
-               "compile_s": round(compiled.seconds, 3), "name": program.name}
+        row = {"digest": program.digest, "raw_us": round(middle * 1e6, 3), "runs": len(seconds[0]), "peak_bytes": compiled.peak_bytes,
+               "compile_s": round(sum(of.seconds for of in executables), 3), "name": program.name}
+        if alone:
+            row["alone_us"] = round(alone[0] * 1e6, 3)
         with open(log_path, "a") as file:
             file.write(json.dumps(row) + "\n")
         log[program.digest] = row
         remaining = (time.monotonic() - start) / (number + 1) * (len(left) - number - 1)
-        say(f"{number + 1}/{len(left)}  {program.name}: {middle * 1e3:.3f} ms, compiled in {compiled.seconds:.1f} s; "
+        say(f"{number + 1}/{len(left)}  {program.name}: {middle * 1e3:.3f} ms, compiled in {row['compile_s']:.1f} s; "
             f"{remaining / 60:.1f} min left")
     return write_profile(out, archive, log, head, launch_us)
