@@ -88,14 +88,12 @@ class Timed:
 
 
 def texts_of(archive, rows, folder):
-    """the programs of these configurations and what a pair's are compared with, their whole modules, and an empty program"""
-    from toast_profile import running
+    """the programs of these configurations and what a pair's are compared with, and their whole modules"""
     wanted = {digest for row in rows for digest, _ in row["programs"]}
     pairs = {program.segment for program in archive.programs if program.is_pair and program.digest in wanted}
     texts = {program.digest: archive.text(program) for program in archive.programs
              if program.digest in wanted or program.is_pair and not program.collectives and program.segment in pairs}
-    texts |= {f"whole {row['configuration']}": (folder / "whole" / f"{row['configuration']}.mlir").read_text() for row in rows}
-    return texts | {"empty": running.empty(archive.devices)}
+    return texts | {f"whole {row['configuration']}": (folder / "whole" / f"{row['configuration']}.mlir").read_text() for row in rows}
 
 
 def prepared(model, layers, options):
@@ -115,14 +113,16 @@ def prepared(model, layers, options):
     return toast_profile.archive.Archive(folder / "segments.tar"), rows, folder
 
 
-def report(name, rows, archive, least_us):
+def report(name, rows, archive, least_us, idle_of):
+    """idle_of: program -> the one that does nothing with as many arguments and results"""
     from toast_profile import session
-    log = {digest: {"raw_us": us} for digest, us in least_us.items() if " " not in digest and digest != "empty"}
-    times = session.take_off(archive, log, least_us["empty"])
+    log = {digest: {"raw_us": us, "launch_us": least_us[idle_of[digest]]} for digest, us in least_us.items() if " " not in digest}
+    times = session.take_off(archive, log)
     print(f"\n{name}\n{'strategies of a layer':48} {'composed ms':>12} {'measured ms':>12} {'price ms':>9}")
     pairs, prices = [], []
     for row in rows:
-        whole = least_us[f"whole {row['configuration']}"] - least_us["empty"]
+        key = f"whole {row['configuration']}"
+        whole = least_us[key] - least_us[idle_of[key]]
         pairs.append((composed(row, times), whole))
         prices.append((row["price_us"], whole))
         print(f"{', '.join(row['strategies']):48} {pairs[-1][0] / 1e3:12.3f} {whole / 1e3:12.3f} {row['price_us'] / 1e3:9.3f}", flush=True)
@@ -140,9 +140,14 @@ def one_model(model, layers, options, devices):
         print(f"{number + 1}/{len(texts)} compiled, {seconds:.0f} s", file=sys.stderr, flush=True)
     if options.compile_only:
         return
+    idle_of = {}
+    for key, program in list(programs.items()):
+        idle_of[key] = f"idle {len(program.signature)} {program.results}"
+        if idle_of[key] not in programs:
+            programs[idle_of[key]] = running.Compiled(running.idle(len(devices), len(program.signature), program.results), devices)
     timed = Timed(folder / "least.json")
     timed.rounds(programs, 1 + options.rounds, running.Inputs(devices))
-    report(f"{model}_{layers}, {options.mesh}", rows, archive, timed.least_us)
+    report(f"{model}_{layers}, {options.mesh}", rows, archive, timed.least_us, idle_of)
 
 
 def main():

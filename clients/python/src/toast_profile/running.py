@@ -66,6 +66,7 @@ class Compiled:
                 module = ir.Module.parse(text)
                 main = _main(module)
                 self.signature = _signature(main)
+                self.results = len(ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value).results)
                 _keep_arguments(main)
                 if alone:
                     without_collectives(module)
@@ -116,7 +117,10 @@ def run(compiled: Compiled, arrays: list[Any]) -> float:
     return time.perf_counter() - start
 
 
-def empty(devices: int) -> str:
-    """a program that does nothing: what starting one takes"""
-    return (f'module @empty attributes {{mhlo.num_partitions = {devices} : i32, mhlo.num_replicas = 1 : i32}} {{\n'
-            "  func.func public @main(%arg0: tensor<f32>) -> tensor<f32> {\n    return %arg0 : tensor<f32>\n  }\n}\n")
+def idle(devices: int, arguments: int, results: int) -> str:
+    """a program that does nothing with so many arguments and results: what starting one takes, which grows with both"""
+    arguments = max(1, arguments)
+    named = ", ".join(f"%arg{i}: tensor<f32>" for i in range(arguments))
+    types, values = ", ".join(["tensor<f32>"] * results), ", ".join(f"%arg{i % arguments}" for i in range(results))
+    return (f'module @idle attributes {{mhlo.num_partitions = {devices} : i32, mhlo.num_replicas = 1 : i32}} {{\n'
+            f"  func.func public @main({named}) -> ({types}) {{\n    return {values}{' : ' if results else ''}{types}\n  }}\n}}\n")
