@@ -3,7 +3,11 @@
  *   shapes          a b c d a b c d a b c d h          blocks by what they contract
  *   best repeat     (a b c d) x 3                      most blocks saved, then shortest, then first
  *   windows         | a b c d | a b c d | a b c d | h  what is left of it and right of it likewise
- *   kinds           | A       | B       | B       | C  by fingerprints: the first layer depends on no layer
+ *   kinds           | A       | B       | B       | C  the first layer depends on no layer
+ *
+ * Two windows are of a kind where blocks at equal places have equal shapes and strategies and depend on blocks
+ * of equal shapes in equal ways, each as many blocks back (the layer before) or on the same one (what all
+ * layers are conditioned on, an encoder's result).
  *
  * A window of more configurations than asked for is cut where its first block's shape comes
  * again (layers that alternate), else where it gets too large. */
@@ -77,32 +81,84 @@ static void cover(struct segments_build *build, uint32_t first, uint32_t end)
     }
 }
 
-static bool same_kind(const struct segments_build *build, uint32_t one, uint32_t other)
+/* what each block depends on in other blocks: entries start[block] .. start[block + 1] of at */
+struct incoming {
+    uint32_t *start, *at; /* dependences */
+};
+
+static uint32_t block_from(const struct segments_build *build, uint32_t dependence)
+{
+    return build->contractions.at[build->dependences.at[dependence].from].block;
+}
+
+static uint32_t block_to(const struct segments_build *build, uint32_t dependence)
+{
+    return build->contractions.at[build->dependences.at[dependence].to].block;
+}
+
+static void list_incoming(const struct segments_build *build, struct incoming *out)
+{
+    size_t blocks = build->blocks.count, count = build->dependences.count;
+    out->start = mem_zalloc(blocks + 2, sizeof *out->start);
+    out->at = mem_alloc((count + 1) * sizeof *out->at);
+    for (uint32_t i = 0; i < count; i++)
+        out->start[block_to(build, i) + 2] += block_from(build, i) != block_to(build, i);
+    for (size_t block = 2; block < blocks + 2; block++)
+        out->start[block] += out->start[block - 1];
+    for (uint32_t i = 0; i < count; i++)
+        if (block_from(build, i) != block_to(build, i))
+            out->at[out->start[block_to(build, i) + 1]++] = i;
+}
+
+static bool same_dependence(const struct segments_build *build, uint32_t one, uint32_t other)
+{
+    uint32_t from = block_from(build, one), other_from = block_from(build, other);
+    return segments_dependence_hash(build, &build->dependences.at[one]) ==
+               segments_dependence_hash(build, &build->dependences.at[other]) &&
+           shape(build, from) == shape(build, other_from) &&
+           (from == other_from || block_to(build, one) - from == block_to(build, other) - other_from);
+}
+
+static bool same_block(const struct segments_build *build, const struct incoming *incoming, uint32_t one,
+                       uint32_t other)
+{
+    const struct segments_block *a = &build->blocks.at[one], *b = &build->blocks.at[other];
+    const uint32_t *of_one = incoming->at + incoming->start[one],
+                   *of_other = incoming->at + incoming->start[other];
+    uint32_t count = incoming->start[one + 1] - incoming->start[one];
+    if (a->shape != b->shape || a->strategy_count != b->strategy_count ||
+        count != incoming->start[other + 1] - incoming->start[other])
+        return false;
+    for (uint32_t k = 0; k < a->strategy_count; k++) {
+        const struct segments_strategy *x = &build->strategies.at[a->strategies + k],
+                                       *y = &build->strategies.at[b->strategies + k];
+        if (x->side != y->side || x->factor != y->factor)
+            return false;
+    }
+    for (uint32_t k = 0; k < count; k++)
+        if (!same_dependence(build, of_one[k], of_other[k]))
+            return false;
+    return true;
+}
+
+static bool same_kind(const struct segments_build *build, const struct incoming *incoming, uint32_t one,
+                      uint32_t other)
 {
     const struct segments_segment *a = &build->segments.at[one], *b = &build->segments.at[other];
-    if (a->count != b->count)
-        return false;
-    for (uint32_t i = 0; i < a->count; i++) {
-        const struct segments_block *x = &build->blocks.at[a->first + i],
-                                    *y = &build->blocks.at[b->first + i];
-        if (x->fingerprint != y->fingerprint || x->strategy_count != y->strategy_count)
-            return false;
-        for (uint32_t k = 0; k < x->strategy_count; k++)
-            if (build->strategies.at[x->strategies + k].side !=
-                    build->strategies.at[y->strategies + k].side ||
-                build->strategies.at[x->strategies + k].factor !=
-                    build->strategies.at[y->strategies + k].factor)
-                return false;
-    }
-    return true;
+    bool same = a->count == b->count;
+    for (uint32_t i = 0; same && i < a->count; i++)
+        same = same_block(build, incoming, a->first + i, b->first + i);
+    return same;
 }
 
 static void find_kinds(struct segments_build *build)
 {
+    struct incoming incoming;
+    list_incoming(build, &incoming);
     for (uint32_t i = 0; i < build->segments.count; i++) {
         struct segments_segment *segment = &build->segments.at[i];
         uint32_t kind = 0;
-        while (kind < build->kinds.count && !same_kind(build, build->kinds.at[kind].example, i))
+        while (kind < build->kinds.count && !same_kind(build, &incoming, build->kinds.at[kind].example, i))
             kind++;
         if (kind == build->kinds.count)
             VEC_PUSH(&build->kinds, ((struct segments_kind){.example = i,
@@ -114,14 +170,15 @@ static void find_kinds(struct segments_build *build)
         if (build->kinds.at[kind].instances == 2)
             build->kinds.at[kind].example = i;
     }
+    free(incoming.start);
+    free(incoming.at);
 }
 
 static void find_pairs(struct segments_build *build)
 {
     const uint32_t *segment_of = build->out->segment_of;
     for (uint32_t i = 0; i < build->dependences.count; i++) {
-        uint32_t from = build->contractions.at[build->dependences.at[i].from].block;
-        uint32_t to = build->contractions.at[build->dependences.at[i].to].block;
+        uint32_t from = block_from(build, i), to = block_to(build, i);
         const struct segments_segment *a = &build->segments.at[segment_of[from]],
                                       *b = &build->segments.at[segment_of[to]];
         struct segments_pair pair = {a->kind, from - a->first, b->kind, to - b->first, i, 1};

@@ -1,4 +1,4 @@
-/* What each contraction needs of earlier ones, and fingerprints of blocks made of that.
+/* What each contraction needs of earlier ones, and shapes of blocks made of that.
  *
  * From each forward contraction's result its factors are followed along M up to the next contractions: which
  * factor of the one becomes which of the other is the expression between them (CFP's equation 1), and its
@@ -7,8 +7,7 @@
  * does not.
  *
  * A block's shape covers its forward contractions (sizes and sides of their factors) and the dependences
- * among them; its fingerprint also those on other blocks: how many blocks back, which contraction there, of
- * which shape, and the flow. */
+ * among them; those on other blocks count where kinds are told apart (cover.c). */
 #include "segments/internal.h"
 
 #include <stdlib.h>
@@ -140,7 +139,13 @@ static uint64_t shape_of(const struct segments_build *build, uint32_t contractio
     return hash;
 }
 
-static void find_fingerprints(struct segments_build *build)
+uint64_t segments_dependence_hash(const struct segments_build *build, const struct segments_dependence *it)
+{
+    return hash_combine(hash_combine(it->flow, build->contractions.at[it->from].ordinal),
+                        build->contractions.at[it->to].ordinal);
+}
+
+static void find_shapes(struct segments_build *build)
 {
     for (size_t i = 0; i < build->contractions.count; i++)
         if (build->contractions.at[i].forward == NDA_NONE) {
@@ -149,25 +154,10 @@ static void find_fingerprints(struct segments_build *build)
         }
     for (size_t i = 0; i < build->dependences.count; i++) {
         const struct segments_dependence *it = &build->dependences.at[i];
-        const struct segments_contraction *from = &build->contractions.at[it->from],
-                                          *to = &build->contractions.at[it->to];
-        struct segments_block *block = &build->blocks.at[to->block];
-        uint64_t word = hash_combine(hash_combine(it->flow, from->ordinal), to->ordinal);
-        if (from->block == to->block)
-            block->shape = hash_combine(block->shape, word);
-    }
-    for (size_t i = 0; i < build->blocks.count; i++)
-        build->blocks.at[i].fingerprint = build->blocks.at[i].shape;
-    for (size_t i = 0; i < build->dependences.count; i++) {
-        const struct segments_dependence *it = &build->dependences.at[i];
-        const struct segments_contraction *from = &build->contractions.at[it->from],
-                                          *to = &build->contractions.at[it->to];
-        struct segments_block *block = &build->blocks.at[to->block];
-        uint64_t word = hash_combine(hash_combine(it->flow, from->ordinal), to->ordinal);
-        if (from->block != to->block)
-            block->fingerprint =
-                hash_combine(block->fingerprint, hash_combine(hash_combine(word, to->block - from->block),
-                                                              build->blocks.at[from->block].shape));
+        uint32_t block = build->contractions.at[it->to].block;
+        if (build->contractions.at[it->from].block == block)
+            build->blocks.at[block].shape =
+                hash_combine(build->blocks.at[block].shape, segments_dependence_hash(build, it));
     }
 }
 
@@ -183,7 +173,7 @@ void segments_find_dependences(struct segments_build *build)
         if (build->contractions.at[i].forward == NDA_NONE)
             trace_from(&trace, i);
     reduce(&trace);
-    find_fingerprints(build);
+    find_shapes(build);
     free(trace.labels);
     free(trace.state);
     free(trace.above);

@@ -38,8 +38,10 @@ void segments_find_contractions(struct segments_build *build); /* contractions.c
 void segments_find_gradients(struct segments_build *build);    /* gradients.c: `forward` of each */
 void segments_find_blocks(struct segments_build *build);       /* blocks.c: blocks, owners */
 void segments_find_strategies(struct segments_build *build);   /* strategies.c */
-void segments_find_dependences(struct segments_build *build);  /* dependences.c: and fingerprints */
-void segments_cover(struct segments_build *build);             /* cover.c: segments, kinds, pairs, programs */
+void segments_find_dependences(struct segments_build *build);  /* dependences.c: and shapes */
+/* of a dependence: its flow and which contractions of their blocks it is between */
+uint64_t segments_dependence_hash(const struct segments_build *build, const struct segments_dependence *it);
+void segments_cover(struct segments_build *build); /* cover.c: segments, kinds, pairs, programs */
 
 /* A to Z, A1 to Z1, A2 .. (text.c) */
 void segments_kind_text(uint32_t kind, struct text *out);

@@ -57,7 +57,7 @@ struct segments_block {
     uint32_t forward_count, contraction_count; /* forward ones; all */
     uint32_t space_count;                      /* owned */
     uint32_t strategies, strategy_count;       /* range of strategies */
-    uint64_t shape, fingerprint;               /* of its contractions alone; with their dependences */
+    uint64_t shape;                            /* of its contractions and the dependences among them */
 };
 /* of a block on an earlier one, through the contractions nearest to each other */
 struct segments_dependence {

@@ -3,7 +3,8 @@
 # timeout: 900
 """Segments of models written otherwise than tests/support/generate_segments.py writes them: a GPT without biases, with tied embeddings and
 queries, keys and values as an axis of their own has CFP's 180 programs of layers at 6, 24 and 96 layers, a LLaMA with grouped queries, fused or
-not, equally many at any depth; and whatever else comes (scans, loops, convolutions, graphs, FFTs, sorting) gets a plan that is proved, never a
+not, equally many at any depth, as have layers that all read something of the network's beginning (a conditioned diffusion transformer, a decoder
+over an encoder's result); and whatever else comes (scans, loops, convolutions, graphs, FFTs, sorting) gets a plan that is proved, never a
 failure."""
 import json
 import os
@@ -89,6 +90,46 @@ def llama(layers, fused, b=8, t=16, d=64, h=8, groups=4, f=128, v=128):
     weights |= ({"qkv": of(d, d + 2 * narrow), "gate_up": of(d, 2 * f)} if fused else
                 {"q": of(d, d), "k": of(d, narrow), "v": of(d, narrow), "gate": of(d, f), "up": of(d, f)})
     return lowered(loss, {"table": of(v, d), "head": of(d, v), "layers": [weights] * layers}, ids(b, t), ids(b, t))
+
+
+def conditioned(layers, b=16, t=16, d=64, h=4, f=128):
+    """every layer is scaled and shifted by what the network's first products make of the condition"""
+    def layer(x, c, p):
+        scale, shift = jnp.split((c @ p["change"])[:, None], 2, -1)
+        z = (norm(x) * (1 + scale) + shift) @ p["qkv"]
+        q, k, v = jnp.split(z.reshape(b, t, h, 3 * d // h), 3, -1)
+        mixed = jnp.einsum("bhqk,bkhd->bqhd", jax.nn.softmax(jnp.einsum("bqhd,bkhd->bhqk", q, k)), v)
+        x = x + mixed.reshape(b, t, d) @ p["out"]
+        return x + jax.nn.gelu(norm(x) @ p["up"]) @ p["down"]
+
+    def loss(p, x, c, target):
+        c, x = jax.nn.silu(c @ p["first"]) @ p["second"], x @ p["in"]
+        for q in p["layers"]:
+            x = layer(x, c, q)
+        return square(x, target)
+    weights = {"change": of(d, 2 * d), "qkv": of(d, 3 * d), "out": of(d, d), "up": of(d, f), "down": of(f, d)}
+    return lowered(loss, {"first": of(d, d), "second": of(d, d), "in": of(d, d), "layers": [weights] * layers}, of(b, t, d), of(b, d), of(b, t, d))
+
+
+def translated(layers, b=16, t=16, d=64, h=4, f=128):
+    """every layer of the decoder reads the encoder's last"""
+    def mix(x, y, p):
+        q, k, v = ((z @ p[name]).reshape(b, t, h, d // h) for z, name in ((x, "q"), (y, "k"), (y, "v")))
+        return jnp.einsum("bhqk,bkhd->bqhd", jax.nn.softmax(jnp.einsum("bqhd,bkhd->bhqk", q, k)), v).reshape(b, t, d) @ p["out"]
+
+    def loss(p, source, x, labels):
+        source, x = p["table"][source], p["table"][x]
+        for q in p["encoder"]:
+            source = source + mix(norm(source), norm(source), q["self"])
+            source = source + jax.nn.relu(norm(source) @ q["up"]) @ q["down"]
+        for q in p["decoder"]:
+            x = x + mix(norm(x), norm(x), q["self"])
+            x = x + mix(norm(x), norm(source), q["other"])
+            x = x + jax.nn.relu(norm(x) @ q["up"]) @ q["down"]
+        return cross_entropy(x @ p["head"], labels)
+    attention, wide = {"q": of(d, d), "k": of(d, d), "v": of(d, d), "out": of(d, d)}, {"up": of(d, f), "down": of(f, d)}
+    return lowered(loss, {"table": of(160, d), "head": of(d, 160), "encoder": [{"self": attention} | wide] * layers,
+                          "decoder": [{"self": attention, "other": attention} | wide] * layers}, ids(b, t), ids(b, t), ids(b, t))
 
 
 # ---------------------------------------------------------------- whatever comes
@@ -235,6 +276,10 @@ def count(where):
         assert len(many["blocks"]) - len(few["blocks"]) == 18 * (len(few["blocks"]) - 2) // 6, fused
         assert few["programs"] == many["programs"] and [k["configurations"] for k in few["kinds"]] == [k["configurations"] for k in many["kinds"]]
         print(f"llama, fused {fused}: {len(few['blocks'])} blocks of 6 layers, {few['programs']} programs", flush=True)
+    for make in (conditioned, translated):
+        few, many = (blocks_of(where, make(layers)) for layers in (4, 12))
+        assert few["programs"] == many["programs"] and len(many["blocks"]) > 2 * len(few["blocks"]), (make, few["programs"], many["programs"])
+        print(f"{make.__name__}: {len(few['blocks'])} blocks of 4 layers, {few['programs']} programs", flush=True)
 
 
 def planned(where, name, text):
@@ -254,6 +299,8 @@ def main():
     sys.setrecursionlimit(100000)
     with tempfile.TemporaryDirectory() as where:
         count(where)
+        planned(where, "conditioned", conditioned(3))
+        planned(where, "translated", translated(2))
         for make in (scanned, recurrent, selective, image, graph, routed, fourier, adapters, relaxation, sorting, branches, nothing):
             planned(where, make.__name__, make())
             print(f"ok {make.__name__}", flush=True)
