@@ -3,7 +3,7 @@
  *   shapes          a b c d a b c d a b c d h          blocks by what they contract
  *   best repeat     (a b c d) x 3                      most blocks saved, then shortest, then first
  *   windows         | a b c d | a b c d | a b c d | h  what is left of it and right of it likewise
- *   kinds           | A       | B       | B       | C  the first layer depends on no layer
+ *   kinds           | A       | B       | B       | C  the first depends on none
  *
  * Two windows are of a kind where blocks at equal places have equal shapes and strategies and depend on blocks
  * of equal shapes in equal ways, each as many blocks back (the layer before) or on the same one (what all
