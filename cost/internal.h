@@ -59,9 +59,10 @@ enum op_class {
     OP_OTHER        /* reads its operands, writes its results */
 };
 
-struct
-    price_turn { /* innermost dimensions of a value, as bits, as it is read and as it is written; 0: none */
-    uint8_t from, to;
+/* innermost dimensions of a value, as bits, as it is read and as it is written; 0: none. between: the ones
+ * outside of these, where they are the same in both orders */
+struct price_turn {
+    uint8_t from, to, between;
 };
 struct op_info {
     uint8_t class;      /* enum op_class */
@@ -82,7 +83,9 @@ struct op_info {
     uint8_t batch_dims; /* dots: so many dimensions of the result are batched over */
     uint8_t stacked;    /* dots: bits of operands 0, 1 and the result (4) that are a row of matrices */
     uint16_t work;      /* elementwise: eighths of a byte that an H100 moves meanwhile, of each element */
-    struct price_turn turns[3]; /* dots: of both operands and of the result (order.c) */
+    struct price_turn turns[3];  /* dots: of both operands and of the result (order.c) */
+    struct price_turn thin_turn; /* .. of the right operand where one of its batch_bits has length 1 */
+    uint8_t batch_bits;          /* .. the right operand's batch dimensions */
     uint32_t product;    /* 1 + the product's op that it is stored instead of (epilogue.c); 0: of none */
     uint8_t turned_wide; /* .. the result's reader wants it in float32 */
     double flops;        /* matmuls: of the whole op, on one device */

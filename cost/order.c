@@ -6,16 +6,18 @@
  *     dot [b, t, s, h] --transpose--> [b, h, s, t] --softmax--> p, in memory [b, t, s, h] --> dot over t
  *
  * The dot that reads p takes [b, t, (h s)] or [b, (h s), t], where (h s) is one run in this order. Memory has
- * neither, so the kernel that makes p writes [b, t, h, s]. It turns tiles of the two innermost dimensions in
- * shared memory when both are long enough; else threads that follow one another read elements that lie apart,
- * and each costs a whole transaction of the memory. Where an elementwise op reads two values of different
+ * neither, so the kernel that makes p writes [b, t, h, s]; where a batch dimension has length 1 on a device, and
+ * the dot is simplified to one without it, [h, s, t]. It turns tiles of the two innermost dimensions in
+ * shared memory when both are long enough; of elements of two bytes and fewer also when one is short and the
+ * dimension outside of both fills the tile with it. Else threads that follow one another read elements that lie
+ * apart, and each costs a whole transaction of the memory. Where an elementwise op reads two values of different
  * orders, the later one is turned into the order of the earlier one.
  *
  * Facts of the program, found once: per dot, the operands and the result that are turned. Sizes are of a
  * device, so what is long enough is found per pricing. Nothing here makes a kernel or a buffer.
  *
- * Source: XLA:GPU's layout assignment and dot decomposer (orders), its transpose emitter (tiles), its
- * coalescing analysis (transactions). */
+ * Source: XLA:GPU's layout assignment and dot decomposer (orders), its transpose emitters (tiles, packed tiles),
+ * its coalescing analysis (transactions). */
 #include "cost/internal.h"
 
 #include "ir/attrs.h"
@@ -51,11 +53,12 @@ static struct order plain_order(const struct ir_program *program, uint32_t value
 }
 
 /* ---------------------------------------------------------------- what is turned */
-/* the innermost dimensions of `order`, as bits, that stand in `beside` in the same sequence */
-static uint8_t innermost_run(const struct order *order, const struct order *beside)
+/* the dimensions of `order` at its place `last` and outwards, as bits, that stand in `beside` in the same
+ * sequence */
+static uint8_t run_at(const struct order *order, const struct order *beside, int last)
 {
-    uint8_t run = (uint8_t)(1u << order->at[order->rank - 1]);
-    for (int i = order->rank - 1; i > 0; i--) {
+    uint8_t run = (uint8_t)(1u << order->at[last]);
+    for (int i = last; i > 0; i--) {
         int place = 0;
         while (beside->at[place] != order->at[i])
             place++;
@@ -66,12 +69,22 @@ static uint8_t innermost_run(const struct order *order, const struct order *besi
     return run;
 }
 
+/* the run of dimensions outside of an innermost run; 0: there is none */
+static uint8_t run_outside(const struct order *order, const struct order *beside, uint8_t innermost)
+{
+    int last = order->rank - 1 - __builtin_popcount(innermost);
+    return last < 0 ? 0 : run_at(order, beside, last);
+}
+
 /* in dimensions of the value that has the order `from` */
 static struct price_turn turn_between(const struct order *from, const struct order *to)
 {
     if (from->rank != to->rank || from->rank < 2 || from->at[from->rank - 1] == to->at[to->rank - 1])
-        return (struct price_turn){0, 0};
-    return (struct price_turn){innermost_run(from, to), innermost_run(to, from)};
+        return (struct price_turn){0, 0, 0};
+    struct price_turn turn = {run_at(from, to, from->rank - 1), run_at(to, from, to->rank - 1), 0};
+    uint8_t outside = run_outside(from, to, turn.from);
+    turn.between = outside == run_outside(to, from, turn.to) ? outside : 0;
+    return turn;
 }
 
 static uint8_t append(struct order *order, uint8_t count, const struct ir_dims *dims)
@@ -119,8 +132,14 @@ static void turn_operand(struct orders *orders, uint32_t op, uint32_t operand, c
     struct order left = matrix(batch, &others, contract), right = matrix(batch, contract, &others);
     if (memcmp(order->at, left.at, order->rank) == 0 || memcmp(order->at, right.at, order->rank) == 0)
         return;
+    struct op_info *info = &orders->out->ops[op];
     orders->turned[value] = 1;
-    orders->out->ops[op].turns[operand] = turn_between(order, operand ? &right : &left);
+    info->turns[operand] = turn_between(order, operand ? &right : &left);
+    if (operand == 0)
+        return;
+    info->thin_turn = turn_between(order, &left);
+    for (uint32_t i = 0; i < batch->count; i++)
+        info->batch_bits |= (uint8_t)(1u << batch->at[i]);
 }
 
 /* ---------------------------------------------------------------- the order of each op's results */
@@ -174,10 +193,11 @@ static struct order reduced_order(const struct orders *orders, uint32_t op)
  * at place i. */
 static struct price_turn in_places(const struct order *order, struct price_turn turn)
 {
-    struct price_turn places = {0, 0};
+    struct price_turn places = {0, 0, 0};
     for (uint8_t i = 0; i < order->rank; i++) {
         places.from |= (uint8_t)((turn.from >> order->at[i] & 1) << i);
         places.to |= (uint8_t)((turn.to >> order->at[i] & 1) << i);
+        places.between |= (uint8_t)((turn.between >> order->at[i] & 1) << i);
     }
     return places;
 }
@@ -252,33 +272,78 @@ static int64_t extent(const struct spmd_local *local, uint32_t value, uint8_t di
     return product;
 }
 
+static int64_t at_most(int64_t n, int64_t most)
+{
+    return n < most ? n : most;
+}
+
+enum { BANKS = 32, BANK_BITS = 32, ROWS_LEAST = 10 };
+/* A packed tile is `side` rows and columns of the shared memory, of elements that share its banks: rows along
+ * what is written, columns along what is read, and what is between where that leaves room. */
+static bool is_packed(int64_t from, int64_t to, int64_t between, int64_t bits)
+{
+    if (bits >= BANK_BITS)
+        return false;
+    int64_t packed = BANK_BITS / bits, side = BANKS * packed, rows = at_most(to, side);
+    int64_t columns = at_most(from, side) * at_most(between, side / at_most(from, side));
+    return rows >= ROWS_LEAST * packed && columns >= ROWS_LEAST * packed && rows % packed == 0 &&
+           columns % packed == 0 && to % rows % packed == 0;
+}
+
 enum { TILE = 16, TILE_LEAST = 8, TILES_TOTAL = 8192, TRANSACTION_BYTES = 64 };
-static int64_t strided_bytes(const struct spmd_local *local, uint32_t value, struct price_turn turn)
+/* bits: of an element when it is turned */
+static int64_t strided_bytes(const struct spmd_local *local, uint32_t value, struct price_turn turn,
+                             unsigned bits)
 {
     if (!turn.from)
         return 0;
     int64_t from = extent(local, value, turn.from), to = extent(local, value, turn.to),
-            least = from < to ? from : to;
-    if (least <= 1 || least >= TILE || (least >= TILE_LEAST && from * to >= TILES_TOTAL))
+            least = at_most(from, to);
+    if (least <= 1 || least >= TILE || (least >= TILE_LEAST && from * to >= TILES_TOTAL) ||
+        is_packed(from, to, turn.between ? extent(local, value, turn.between) : 1, bits))
         return 0;
     return value_elements(local, value) * TRANSACTION_BYTES - local->values[value].bytes;
+}
+
+static bool has_thin_dim(const struct spmd_local *local, uint32_t value, uint8_t dims)
+{
+    for (uint8_t dim = 0; dim < ORDER_DIMS; dim++)
+        if (dims >> dim & 1 && extent(local, value, (uint8_t)(1u << dim)) == 1)
+            return true;
+    return false;
+}
+
+static unsigned bits_of(const struct spmd_local *local, uint32_t value)
+{
+    const struct ir_type *type = ir_value_type(local->nda->program, local->values[value].origin);
+    return ir_element_bits((enum ir_element)type->element);
+}
+
+static int64_t strided_result(const struct spmd_local *local, const struct spmd_step *step,
+                              const struct op_info *info)
+{
+    return strided_bytes(local, step->results, info->turns[2],
+                         info->turned_wide ? BANK_BITS : bits_of(local, step->results));
 }
 
 bool price_turns_wide(const struct price_scratch *scratch, const struct spmd_local *local,
                       const struct spmd_step *step)
 {
     const struct op_info *info = step->kind == SPMD_OP ? step_info(scratch, step) : NULL;
-    return info && info->turned_wide && strided_bytes(local, step->results, info->turns[2]) > 0;
+    return info && info->turned_wide && strided_result(local, step, info) > 0;
 }
 
 int64_t price_strided_bytes(const struct price_scratch *scratch, const struct spmd_local *local,
                             const struct spmd_step *step)
 {
-    const struct price_turn *turns = step_info(scratch, step)->turns;
+    const struct op_info *info = step_info(scratch, step);
     const uint32_t *operands = local->operands + step->operands;
-    int64_t bytes = strided_bytes(local, step->results, turns[2]);
-    for (uint32_t operand = 0; operand < 2 && operand < step->operand_count; operand++)
-        bytes += strided_bytes(local, operands[operand], turns[operand]);
+    int64_t bytes = strided_result(local, step, info);
+    for (uint32_t operand = 0; operand < 2 && operand < step->operand_count; operand++) {
+        bool thin = operand == 1 && has_thin_dim(local, operands[1], info->batch_bits);
+        bytes += strided_bytes(local, operands[operand], thin ? info->thin_turn : info->turns[operand],
+                               bits_of(local, operands[operand]));
+    }
     return bytes;
 }
 

@@ -123,7 +123,8 @@ static bool reads_one_array(const struct ir_program *program, uint32_t op)
 }
 
 /* Bytes an H100 moves while it computes one element: inferred from what XLA's cost model says of fused
- * kernels on it (an exponential about 90 FLOPs, a tangent 150, a sine 1,200), rounded. */
+ * kernels on it (an exponential about 90 FLOPs, a tangent 150, a sine 1,200), rounded; of chlo's functions by
+ * the ops that XLA has for them (erfc: 58 sums and products, two quotients, an exponential). */
 static uint8_t effort_of(uint16_t code)
 {
     switch (code) {
@@ -138,10 +139,23 @@ static uint8_t effort_of(uint16_t code)
     case IR_POWER:
     case IR_CBRT:
     case IR_ATAN2:
-    case IR_CHLO_ERF: return 20;
+    case IR_CHLO_ACOS:
+    case IR_CHLO_ASIN:
+    case IR_CHLO_ATAN:
+    case IR_CHLO_ERF:
+    case IR_CHLO_ERF_INV: return 20;
+    case IR_CHLO_ACOSH:
+    case IR_CHLO_ASINH:
+    case IR_CHLO_ATANH: return 12;
+    case IR_CHLO_COSH:
+    case IR_CHLO_SINH: return 9;
+    case IR_CHLO_DIGAMMA:
+    case IR_CHLO_LGAMMA: return 40;
+    case IR_CHLO_ERFC: return 14;
     case IR_SINE:
     case IR_COSINE:
-    case IR_TAN: return 60;
+    case IR_TAN:
+    case IR_CHLO_TAN: return 60;
     default: return 0;
     }
 }

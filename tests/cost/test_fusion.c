@@ -540,20 +540,25 @@ static void products_take_their_shapes_time(void **state)
 }
 
 /* Scores of `heads` heads that share their keys leave the product as [batch, keys, queries, heads]; the next
- * one reads exponentials of them as [batch, keys, heads, queries]. */
-static char *shared_keys(int heads)
+ * one reads exponentials of them as [batch, keys, heads, queries], or [heads, queries, keys] of a batch of 1. */
+static char *shared_keys(int batch, int heads, const char *kind)
 {
+    char scores[64], turned[64], keys[64], queries[64], out[64];
+    snprintf(scores, sizeof scores, "tensor<%dx64x64x%dx%s>", batch, heads, kind);
+    snprintf(turned, sizeof turned, "tensor<%dx%dx64x64x%s>", batch, heads, kind);
+    snprintf(keys, sizeof keys, "tensor<%dx64x32x%s>", batch, kind);
+    snprintf(queries, sizeof queries, "tensor<%dx64x%dx32x%s>", batch, heads, kind);
+    snprintf(out, sizeof out, "tensor<%dx32x%dx64x%s>", batch, heads, kind);
     return mem_printf(
-        "func.func @main(%%k: tensor<2x64x32xf32>, %%q: tensor<2x64x%dx32xf32>) -> tensor<2x32x%dx64xf32> {\n"
+        "func.func @main(%%k: %s, %%q: %s) -> %s {\n"
         "    %%0 = stablehlo.dot_general %%k, %%q, batching_dims = [0] x [0], contracting_dims = [2] x [3] : "
-        "(tensor<2x64x32xf32>, tensor<2x64x%dx32xf32>) -> tensor<2x64x64x%dxf32>\n"
-        "    %%1 = stablehlo.transpose %%0, dims = [0, 3, 2, 1] : (tensor<2x64x64x%dxf32>) -> "
-        "tensor<2x%dx64x64xf32>\n"
-        "    %%2 = stablehlo.exponential %%1 : tensor<2x%dx64x64xf32>\n"
+        "(%s, %s) -> %s\n"
+        "    %%1 = stablehlo.transpose %%0, dims = [0, 3, 2, 1] : (%s) -> %s\n"
+        "    %%2 = stablehlo.exponential %%1 : %s\n"
         "    %%3 = stablehlo.dot_general %%k, %%2, batching_dims = [0] x [0], contracting_dims = [1] x [3] : "
-        "(tensor<2x64x32xf32>, tensor<2x%dx64x64xf32>) -> tensor<2x32x%dx64xf32>\n"
-        "    return %%3 : tensor<2x32x%dx64xf32>\n}\n",
-        heads, heads, heads, heads, heads, heads, heads, heads, heads, heads);
+        "(%s, %s) -> %s\n"
+        "    return %%3 : %s\n}\n",
+        keys, queries, out, keys, queries, scores, scores, turned, turned, keys, turned, out, out);
 }
 
 static int64_t strided_bytes(const char *text)
@@ -562,14 +567,28 @@ static int64_t strided_bytes(const char *text)
            measure_on("h100", text, COST_FUSE_BYTES).bytes;
 }
 
+static void check_strided(int batch, int heads, const char *kind, int bytes)
+{
+    char *text = shared_keys(batch, heads, kind);
+    assert_int_equal(strided_bytes(text), bytes * batch * 64 * 64 * heads);
+    free(text);
+}
+
 /* too few heads for a tile: 64 bytes are read for each float; one head needs no turning */
 static void elements_far_apart_take_transactions(void **state)
 {
-    for (int heads = 1; heads <= 16; heads *= 2) {
-        char *text = shared_keys(heads);
-        assert_int_equal(strided_bytes(text), heads > 1 && heads < 16 ? 60 * 2 * 64 * 64 * heads : 0);
-        free(text);
-    }
+    for (int heads = 1; heads <= 16; heads *= 2)
+        check_strided(2, heads, "f32", heads > 1 && heads < 16 ? 60 : 0);
+}
+
+/* In a batch of 1 queries are between heads and keys: 12 of them with 5 heads are 60 columns of a tile whose
+ * elements share banks in pairs; 21 with 3 heads are 63, which make no pairs. */
+static void packed_tiles_take_what_is_between(void **state)
+{
+    check_strided(2, 5, "bf16", 62);
+    check_strided(1, 5, "bf16", 0);
+    check_strided(1, 3, "bf16", 62);
+    check_strided(1, 5, "f32", 60);
 }
 
 /* A product of [batch, heads, queries, keys] meets values of an earlier one's order, [batch, keys, queries,
@@ -625,6 +644,7 @@ int main(void)
         cmocka_unit_test(products_with_batches_read_memory),
         cmocka_unit_test(arithmetic_takes_time),
         cmocka_unit_test(elements_far_apart_take_transactions),
+        cmocka_unit_test(packed_tiles_take_what_is_between),
         cmocka_unit_test(later_orders_are_turned_into_earlier_ones),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
