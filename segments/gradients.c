@@ -7,10 +7,16 @@
  *     forward    x: M kept, K contracted      w: N kept, K contracted
  *     dw         x: M contracted, K kept      dx         w: N contracted, K kept
  *
- * Values are compared by their roots: what they are copied from by transposes, reshapes, converts, barriers.
+ * So are a convolution's batch and features; what a window runs over says nothing (forward the input's positions
+ * are kept, in dw the window is as long as they are).
+ *
+ * Values are compared by their roots: what they are copied from by transposes, reshapes, converts, barriers,
+ * reversals (of a kernel, in dx).
  * Several forward contractions of one x (queries, keys, values apart) are told from each other by the weight
  * whose next value or gradient the result becomes, else by the colors of the result's factors. */
 #include "segments/internal.h"
+
+#include "ir/attrs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,9 +32,22 @@ static bool copies(const struct nda *n, uint32_t op)
 {
     const struct ir_op *it = &n->program->ops[op];
     enum ir_family family = ir_opcode_family((enum ir_opcode)it->code);
-    return family == IR_FAMILY_BARRIER ||
-           (it->operand_count == 1 && it->result_count == 1 &&
-            (family == IR_FAMILY_TRANSPOSE || family == IR_FAMILY_RESHAPE || it->code == IR_CONVERT));
+    return family == IR_FAMILY_BARRIER || (it->operand_count == 1 && it->result_count == 1 &&
+                                           (family == IR_FAMILY_TRANSPOSE || family == IR_FAMILY_RESHAPE ||
+                                            it->code == IR_CONVERT || it->code == IR_REVERSE));
+}
+
+/* elements change places along dimensions, and none changes its dimension */
+static bool pass_reversed(const struct nda *n, struct roots *roots, uint32_t op)
+{
+    uint32_t value = ir_result(n->program, op, 0), source = ir_operand(n->program, op, 0),
+             count = nda_atom_count(n, value);
+    if (count != nda_atom_count(n, source))
+        return false;
+    for (uint32_t k = 0; k < count; k++)
+        roots->atom[n->value_atoms[value] + k] = roots->atom[n->value_atoms[source] + k];
+    roots->value[value] = roots->value[source];
+    return true;
 }
 
 /* the root of one result of an op that copies; false: some atom is lost on the way */
@@ -36,6 +55,8 @@ static bool pass_root(const struct nda *n, struct roots *roots, uint32_t op, uin
 {
     bool barrier = ir_opcode_family((enum ir_opcode)n->program->ops[op].code) == IR_FAMILY_BARRIER;
     uint32_t value = ir_result(n->program, op, result), space = n->op_space[op];
+    if (n->program->ops[op].code == IR_REVERSE)
+        return pass_reversed(n, roots, op);
     if (space == NDA_NONE)
         return false;
     space += barrier ? result : 0;
@@ -78,20 +99,38 @@ static void find_roots(const struct nda *n, struct roots *roots)
             }
 }
 
-/* per atom of the operand's root: batch 1, kept 2, contracted 3 */
+/* dimensions of an operand, as bits, that a convolution's window runs over */
+static uint64_t window_dims(const struct nda *n, uint32_t op, uint32_t operand)
+{
+    struct ir_conv conv;
+    uint64_t bits = 0;
+    if (n->program->ops[op].code != IR_CONVOLUTION || ir_conv(n->program, op, &conv) != 0)
+        return 0;
+    const struct ir_dims *dims = operand ? &conv.kernel_spatial : &conv.input_spatial;
+    for (uint32_t i = 0; i < dims->count; i++)
+        bits |= UINT64_C(1) << dims->at[i];
+    return bits;
+}
+
+enum role { ROLE_NONE, ROLE_BATCH, ROLE_KEPT, ROLE_CONTRACTED, ROLE_WINDOW };
+
+/* enum role per atom of the operand's root */
 static void roles_of(const struct segments_build *build, const struct roots *roots, uint32_t contraction,
                      uint32_t operand, uint8_t roles[NO_ATOM])
 {
     const struct nda *n = build->n;
     const struct segments_contraction *it = &build->contractions.at[contraction];
     uint32_t slot = n->spaces[it->space].slots + operand, value = n->slots[slot].value;
-    memset(roles, 0, NO_ATOM);
+    uint64_t windows = window_dims(n, n->spaces[it->space].op, operand);
+    memset(roles, ROLE_NONE, NO_ATOM);
     for (uint32_t k = 0; k < nda_atom_count(n, value); k++) {
         uint32_t factor = nda_slot_factor(n, slot, k);
         uint64_t bit = factor == NDA_NONE ? 0 : UINT64_C(1) << (factor - n->slots[slot].factors);
-        roles[roots->atom[n->value_atoms[value] + k]] = it->sides[SEGMENTS_BATCH] & bit        ? 1
-                                                        : it->sides[SEGMENTS_CONTRACTED] & bit ? 3
-                                                                                               : 2;
+        roles[roots->atom[n->value_atoms[value] + k]] =
+            windows >> nda_atoms(n, value)[k].dim & 1 ? ROLE_WINDOW
+            : it->sides[SEGMENTS_BATCH] & bit         ? ROLE_BATCH
+            : it->sides[SEGMENTS_CONTRACTED] & bit    ? ROLE_CONTRACTED
+                                                      : ROLE_KEPT;
     }
 }
 
@@ -104,10 +143,14 @@ static bool is_gradient(const struct segments_build *build, const struct roots *
     roles_of(build, roots, earlier, earlier_operand, one);
     roles_of(build, roots, later, later_operand, other);
     for (uint32_t k = 0; k < NO_ATOM; k++) {
-        uint8_t wanted = one[k] == 2 ? 3 : one[k] == 3 ? 2 : one[k];
+        uint8_t wanted = one[k] == ROLE_KEPT         ? ROLE_CONTRACTED
+                         : one[k] == ROLE_CONTRACTED ? ROLE_KEPT
+                                                     : one[k];
+        if (one[k] == ROLE_WINDOW || other[k] == ROLE_WINDOW)
+            continue;
         if (other[k] != wanted)
             return false;
-        any |= one[k] > 1;
+        any |= one[k] >= ROLE_KEPT;
     }
     return any;
 }

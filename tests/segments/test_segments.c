@@ -87,6 +87,27 @@ static void experts(void **state)
     subject_close(&subject);
 }
 
+/* Both gradients of each of a U-Net's convolutions are in its block, but of the first, whose input has none. */
+static void convolutions(void **state)
+{
+    struct subject subject;
+    struct segments *segments;
+    uint32_t forward = 0, backward = 0;
+    open_model(&subject, "small/unet.mlir");
+    segments_create(subject.nda, 4, SEGMENTS_MOST_CONFIGURATIONS, &segments);
+    assert_int_equal(segments->block_count, 29);
+    for (uint32_t i = 0; i < segments->block_count; i++) {
+        assert_int_equal(segments->blocks[i].contraction_count,
+                         3 * segments->blocks[i].forward_count - (i == 0));
+        forward += segments->blocks[i].forward_count;
+    }
+    for (uint32_t i = 0; i < segments->contraction_count; i++)
+        backward += segments->contractions[i].forward != NDA_NONE;
+    assert_int_equal(backward, 2 * forward - 1);
+    segments_destroy(segments);
+    subject_close(&subject);
+}
+
 /* CFP's figure 6: three windows of the same two contractions; only the last two depend on each other alike */
 static const char FIGURE_6[] =
     "module @m {\n"
@@ -331,9 +352,9 @@ static void volume_optimal(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(transformers),  cmocka_unit_test(experts),
-                                       cmocka_unit_test(figure_6),      cmocka_unit_test(every_module),
-                                       cmocka_unit_test(as_text),       cmocka_unit_test(membership),
-                                       cmocka_unit_test(volume_optimal)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(transformers), cmocka_unit_test(experts),
+                                       cmocka_unit_test(convolutions), cmocka_unit_test(figure_6),
+                                       cmocka_unit_test(every_module), cmocka_unit_test(as_text),
+                                       cmocka_unit_test(membership),   cmocka_unit_test(volume_optimal)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
