@@ -5,9 +5,9 @@
  *   windows         | a b c d | a b c d | a b c d | h  what is left of it and right of it likewise
  *   kinds           | A       | B       | B       | C  the first depends on none
  *
- * Two windows are of a kind where blocks at equal places have equal shapes and strategies and depend on blocks
- * of equal shapes in equal ways, each as many blocks back (the layer before) or on the same one (what all
- * layers are conditioned on, an encoder's result).
+ * Two windows are of a kind where blocks at equal places have equal shapes and strategies and depend on
+ * blocks of equal shapes in equal ways, each as many blocks back (the layer before) or on the same one (what
+ * all layers are conditioned on, an encoder's result).
  *
  * A window of more configurations than asked for is cut where its first block's shape comes
  * again (layers that alternate), else where it gets too large. */

@@ -7,8 +7,8 @@
  *     forward    x: M kept, K contracted      w: N kept, K contracted
  *     dw         x: M contracted, K kept      dx         w: N contracted, K kept
  *
- * So are a convolution's batch and features; what a window runs over says nothing (forward the input's positions
- * are kept, in dw the window is as long as they are).
+ * So are a convolution's batch and features; what a window runs over says nothing (forward the input's
+ * positions are kept, in dw the window is as long as they are).
  *
  * Values are compared by their roots: what they are copied from by transposes, reshapes, converts, barriers,
  * reversals (of a kernel, in dx).

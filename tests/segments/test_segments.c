@@ -87,7 +87,7 @@ static void experts(void **state)
     subject_close(&subject);
 }
 
-/* Both gradients of each of a U-Net's convolutions are in its block, but of the first, whose input has none. */
+/* both gradients of each of a U-Net's convolutions are in its block; the first's input has none */
 static void convolutions(void **state)
 {
     struct subject subject;
