@@ -6,18 +6,18 @@
  *     dot [b, t, s, h] --transpose--> [b, h, s, t] --softmax--> p, in memory [b, t, s, h] --> dot over t
  *
  * The dot that reads p takes [b, t, (h s)] or [b, (h s), t], where (h s) is one run in this order. Memory has
- * neither, so the kernel that makes p writes [b, t, h, s]; where a batch dimension has length 1 on a device, and
- * the dot is simplified to one without it, [h, s, t]. It turns tiles of the two innermost dimensions in
+ * neither, so the kernel that makes p writes [b, t, h, s]; where a batch dimension has length 1 on a device,
+ * and the dot is simplified to one without it, [h, s, t]. It turns tiles of the two innermost dimensions in
  * shared memory when both are long enough; of elements of two bytes and fewer also when one is short and the
- * dimension outside of both fills the tile with it. Else threads that follow one another read elements that lie
- * apart, and each costs a whole transaction of the memory. Where an elementwise op reads two values of different
- * orders, the later one is turned into the order of the earlier one.
+ * dimension outside of both fills the tile with it. Else threads that follow one another read elements that
+ * lie apart, and each costs a whole transaction of the memory. Where an elementwise op reads two values of
+ * different orders, the later one is turned into the order of the earlier one.
  *
  * Facts of the program, found once: per dot, the operands and the result that are turned. Sizes are of a
  * device, so what is long enough is found per pricing. Nothing here makes a kernel or a buffer.
  *
- * Source: XLA:GPU's layout assignment and dot decomposer (orders), its transpose emitters (tiles, packed tiles),
- * its coalescing analysis (transactions). */
+ * Source: XLA:GPU's layout assignment and dot decomposer (orders), its transpose emitters (tiles, packed
+ * tiles), its coalescing analysis (transactions). */
 #include "cost/internal.h"
 
 #include "ir/attrs.h"

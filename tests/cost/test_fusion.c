@@ -540,7 +540,7 @@ static void products_take_their_shapes_time(void **state)
 }
 
 /* Scores of `heads` heads that share their keys leave the product as [batch, keys, queries, heads]; the next
- * one reads exponentials of them as [batch, keys, heads, queries], or [heads, queries, keys] of a batch of 1. */
+ * reads exponentials of them as [batch, keys, heads, queries], or [heads, queries, keys] of a batch of 1. */
 static char *shared_keys(int batch, int heads, const char *kind)
 {
     char scores[64], turned[64], keys[64], queries[64], out[64];
