@@ -307,6 +307,9 @@ const char *report_kind_name(uint8_t kind);     /* "all_gather" */
 const char *report_role_name(int role);         /* "parameter"; "result" for -1 */
 void report_bytes(int64_t bytes, char out[32]); /* "36.4 GB" */
 void report_time(int64_t ps, char out[32]);     /* "412 ms" */
+enum { REPORT_PARTS_SIZE = 112 };
+/* " (computation 8 ms, communication 4 ms)" of what was composed; "": not measured apart */
+void report_segments_parts(const struct report_segments *it, char out[REPORT_PARTS_SIZE]);
 /* "saves 412 ms", "costs 3 us", "saves no time" */
 void report_worth(int64_t ps, char out[48]);
 /* what made a collective: the text of the decision or the choice (borrowed), else "a pin" */

@@ -60,7 +60,7 @@ static void tile(struct text *text, const char *name, const char *value, const c
 static void write_tiles(const struct report *report, struct text *text)
 {
     const struct mesh *mesh = plan_context_mesh(evaluator_context(report->evaluator));
-    char value[64], note[240], one[32], two[32];
+    char value[64], note[240], one[32], two[32], parts[REPORT_PARTS_SIZE];
     struct report_baseline *sorted = report_baselines_sorted(report);
     text_add(text, "<dl class=\"tiles\">");
     report_time(report->price.step_ps, value);
@@ -90,8 +90,10 @@ static void write_tiles(const struct report *report, struct text *text)
     if (report->segments.present && report->segments.blocks) {
         report_time(report->segments.composed_ps, one);
         report_time(report->segments.step_ps, two);
-        snprintf(note, sizeof note, "composed of %u segments of %u kinds; the whole price of that plan is %s",
-                 report->segments.segments, report->segments.kinds, two);
+        report_segments_parts(&report->segments, parts);
+        snprintf(note, sizeof note,
+                 "composed of %u segments of %u kinds%s; the whole price of that plan is %s",
+                 report->segments.segments, report->segments.kinds, parts, two);
         tile(text, "Segments", one, note);
     }
     const struct price *alone = evaluator_unsharded(report->evaluator);

@@ -360,10 +360,21 @@ static void write_bound(const struct report *report, struct text *text)
                 bound, (double)report->price.step_ps / (double)(report->bound_ps > 0 ? report->bound_ps : 1));
 }
 
+void report_segments_parts(const struct report_segments *it, char out[REPORT_PARTS_SIZE])
+{
+    char computation[32], communication[32];
+    out[0] = 0;
+    if (it->computation_ps < 0)
+        return;
+    report_time(it->computation_ps, computation);
+    report_time(it->composed_ps - it->computation_ps, communication);
+    snprintf(out, REPORT_PARTS_SIZE, " (computation %s, communication %s)", computation, communication);
+}
+
 static void write_segments(const struct report *report, struct text *text)
 {
     const struct report_segments *it = &report->segments;
-    char composed[32], whole[32], computation[32], communication[32], parts[112] = "";
+    char composed[32], whole[32], parts[REPORT_PARTS_SIZE];
     if (!it->present)
         return;
     if (!it->blocks) {
@@ -372,11 +383,7 @@ static void write_segments(const struct report *report, struct text *text)
     }
     report_time(it->composed_ps, composed);
     report_time(it->step_ps, whole);
-    if (it->computation_ps >= 0) {
-        report_time(it->computation_ps, computation);
-        report_time(it->composed_ps - it->computation_ps, communication);
-        snprintf(parts, sizeof parts, " (computation %s, communication %s)", computation, communication);
-    }
+    report_segments_parts(it, parts);
     text_printf(
         text,
         "Segments: %u blocks in %u segments of %u kinds, %llu %s in tables; composed %s%s, whole price %s "
