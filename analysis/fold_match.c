@@ -22,60 +22,13 @@ enum {
 
 /* ---- which ops are alike ---- */
 
-static uint64_t attribute_key(const struct ir_program *program, const struct ir_attr *attr)
-{
-    uint64_t h = hash_combine(attr->kind, attr->name);
-    h = hash_combine(h, attr->type);
-    switch ((enum ir_attr_kind)attr->kind) {
-    case IR_ATTR_INTS:
-    case IR_ATTR_BOOLS:
-        for (uint32_t i = 0; i < attr->count; i++)
-            h = hash_combine(h, (uint64_t)program->ints[attr->first + i]);
-        return h;
-    case IR_ATTR_ARRAY:
-    case IR_ATTR_DICTIONARY:
-        for (uint32_t i = 0; i < attr->count; i++)
-            h = hash_combine(h, attribute_key(program, &program->attrs[attr->first + i]));
-        return h;
-    case IR_ATTR_DENSE: return h;
-    case IR_ATTR_UNIT:
-    case IR_ATTR_BOOL:
-    case IR_ATTR_INT:
-    case IR_ATTR_TYPE: return hash_combine(h, (uint64_t)attr->value);
-    case IR_ATTR_FLOAT:
-    case IR_ATTR_STRING:
-    case IR_ATTR_SYMBOL:
-    case IR_ATTR_TEXT: return hash_combine(h, attr->first);
-    }
-    return h;
-}
-
-static uint64_t op_key(const struct ir_program *program, uint32_t op)
-{
-    const struct ir_op *ir_op = &program->ops[op];
-    uint64_t h = hash_combine(ir_op->name, ir_op->operand_count);
-    for (uint32_t i = 0; i < ir_op->operand_count; i++)
-        h = hash_combine(h, program->values[ir_operand(program, op, i)].type);
-    for (uint32_t i = 0; i < ir_op->result_count; i++)
-        h = hash_combine(h, program->values[ir_op->results + i].type);
-    for (uint32_t i = 0; i < ir_op->attr_count; i++)
-        h = hash_combine(h, attribute_key(program, &program->attrs[ir_op->attrs + i]));
-    for (uint32_t region = 0; region < ir_op->region_count; region++) {
-        uint32_t block = ir_region_block(program, op, region);
-        h = hash_combine(h, block == IR_NONE ? 0 : program->blocks[block].arg_count + 1);
-        for (uint32_t i = 0; block != IR_NONE && i < program->blocks[block].op_count; i++)
-            h = hash_combine(h, op_key(program, program->block_ops[program->blocks[block].ops + i]));
-    }
-    return h ? h : 1;
-}
-
 static void find_keys(struct fold_map *map)
 {
     const struct ir_program *program = map->nda->program;
     const struct ir_block *body = &program->blocks[map->nda->block];
     for (uint32_t i = 0; i + 1 < body->op_count; i++) {
         uint32_t op = program->block_ops[body->ops + i];
-        map->key[op] = op_key(program, op);
+        map->key[op] = ir_op_key(program, op);
     }
     for (uint32_t i = 0; i < body->arg_count; i++)
         map->key[map->op_count + i] = hash_combine(1, program->values[body->args + i].type) | 1;

@@ -7,6 +7,8 @@
  * anywhere. */
 #include "ir/attrs.h"
 
+#include "base/hash.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -436,4 +438,52 @@ int ir_conv(const struct ir_program *program, uint32_t op, struct ir_conv *out)
     out->feature_groups = ir_int(program, op, "feature_group_count", 1);
     out->batch_groups = ir_int(program, op, "batch_group_count", 1);
     return read_window(program, op, &out->window, "window_strides", "lhs_dilation", "rhs_dilation");
+}
+
+/* ---- which ops are alike ---- */
+static uint64_t attribute_key(const struct ir_program *program, const struct ir_attr *attr)
+{
+    uint64_t h = hash_combine(attr->kind, attr->name);
+    h = hash_combine(h, attr->type);
+    switch ((enum ir_attr_kind)attr->kind) {
+    case IR_ATTR_INTS:
+    case IR_ATTR_BOOLS:
+        for (uint32_t i = 0; i < attr->count; i++)
+            h = hash_combine(h, (uint64_t)program->ints[attr->first + i]);
+        return h;
+    case IR_ATTR_ARRAY:
+    case IR_ATTR_DICTIONARY:
+        for (uint32_t i = 0; i < attr->count; i++)
+            h = hash_combine(h, attribute_key(program, &program->attrs[attr->first + i]));
+        return h;
+    case IR_ATTR_DENSE: return h;
+    case IR_ATTR_UNIT:
+    case IR_ATTR_BOOL:
+    case IR_ATTR_INT:
+    case IR_ATTR_TYPE: return hash_combine(h, (uint64_t)attr->value);
+    case IR_ATTR_FLOAT:
+    case IR_ATTR_STRING:
+    case IR_ATTR_SYMBOL:
+    case IR_ATTR_TEXT: return hash_combine(h, attr->first);
+    }
+    return h;
+}
+
+uint64_t ir_op_key(const struct ir_program *program, uint32_t op)
+{
+    const struct ir_op *ir_op = &program->ops[op];
+    uint64_t h = hash_combine(ir_op->name, ir_op->operand_count);
+    for (uint32_t i = 0; i < ir_op->operand_count; i++)
+        h = hash_combine(h, program->values[ir_operand(program, op, i)].type);
+    for (uint32_t i = 0; i < ir_op->result_count; i++)
+        h = hash_combine(h, program->values[ir_op->results + i].type);
+    for (uint32_t i = 0; i < ir_op->attr_count; i++)
+        h = hash_combine(h, attribute_key(program, &program->attrs[ir_op->attrs + i]));
+    for (uint32_t region = 0; region < ir_op->region_count; region++) {
+        uint32_t block = ir_region_block(program, op, region);
+        h = hash_combine(h, block == IR_NONE ? 0 : program->blocks[block].arg_count + 1);
+        for (uint32_t i = 0; block != IR_NONE && i < program->blocks[block].op_count; i++)
+            h = hash_combine(h, ir_op_key(program, program->block_ops[program->blocks[block].ops + i]));
+    }
+    return h ? h : 1;
 }

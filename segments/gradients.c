@@ -11,7 +11,8 @@
  * positions are kept, in dw the window is as long as they are).
  *
  * Values are compared by their roots: what they are copied from by transposes, reshapes, converts, barriers,
- * reversals (of a kernel, in dx).
+ * reversals (of a kernel, in dx), or are computed again (recomputed.c). A contraction that is computed again
+ * belongs to the one that it repeats.
  * Several forward contractions of one x (queries, keys, values apart) are told from each other by the weight
  * whose next value or gradient the result becomes, else by the colors of the result's factors. */
 #include "segments/internal.h"
@@ -80,7 +81,18 @@ static bool pass_root(const struct nda *n, struct roots *roots, uint32_t op, uin
     return true;
 }
 
-static void find_roots(const struct nda *n, struct roots *roots)
+/* what is computed again has the root of what it repeats */
+static void pass_repeated(const struct nda *n, struct roots *roots, uint32_t value, uint32_t first)
+{
+    uint32_t count = nda_atom_count(n, value);
+    if (first == value || count != nda_atom_count(n, first))
+        return;
+    for (uint32_t k = 0; k < count; k++)
+        roots->atom[n->value_atoms[value] + k] = roots->atom[n->value_atoms[first] + k];
+    roots->value[value] = roots->value[first];
+}
+
+static void find_roots(const struct nda *n, const uint32_t *first, struct roots *roots)
 {
     const struct ir_program *program = n->program;
     roots->value = mem_alloc(((size_t)program->value_count + 1) * sizeof *roots->value);
@@ -91,12 +103,29 @@ static void find_roots(const struct nda *n, struct roots *roots)
             roots->atom[n->value_atoms[value] + k] = (uint8_t)k;
     }
     for (uint32_t op = 0; op < program->op_count; op++)
-        for (uint32_t i = 0; copies(n, op) && i < program->ops[op].result_count; i++)
-            if (!pass_root(n, roots, op, i)) {
-                uint32_t value = ir_result(program, op, i);
+        for (uint32_t i = 0; i < program->ops[op].result_count; i++) {
+            uint32_t value = ir_result(program, op, i);
+            if (copies(n, op) && !pass_root(n, roots, op, i))
                 for (uint32_t k = 0; k < nda_atom_count(n, value); k++)
                     roots->atom[n->value_atoms[value] + k] = (uint8_t)k;
-            }
+            if (roots->value[value] == value)
+                pass_repeated(n, roots, value, first[value]);
+        }
+}
+
+/* the contraction that this one repeats; NDA_NONE: none */
+static uint32_t repeated(const struct segments_build *build, const uint32_t *first, uint32_t contraction)
+{
+    const struct nda *n = build->n;
+    uint32_t op = n->spaces[build->contractions.at[contraction].space].op,
+             value = first[ir_result(n->program, op, 0)];
+    if (value == ir_result(n->program, op, 0))
+        return NDA_NONE;
+    uint32_t space = n->op_space[n->program->values[value].op];
+    uint32_t earlier = space == NDA_NONE ? NDA_NONE : build->graph.contraction_of[space];
+    return earlier == NDA_NONE || build->contractions.at[earlier].forward == NDA_NONE
+               ? earlier
+               : build->contractions.at[earlier].forward;
 }
 
 /* dimensions of an operand, as bits, that a convolution's window runs over */
@@ -241,12 +270,14 @@ void segments_find_gradients(struct segments_build *build)
     uint32_t *last = mem_alloc(((size_t)n->program->value_count + 1) * sizeof *last);
     uint32_t *before =
         mem_alloc(2 * ((size_t)count + 1) * sizeof *before); /* per operand: previous of its root */
-    find_roots(n, &roots);
+    uint32_t *first = segments_find_recomputed(n);
+    find_roots(n, first, &roots);
     find_weights(build, weight);
     memset(last, 0xff, ((size_t)n->program->value_count + 1) * sizeof *last);
     for (uint32_t later = 0; later < count; later++) {
         int best = 0;
-        if (build->contractions.at[later].is_lookup)
+        build->contractions.at[later].forward = repeated(build, first, later);
+        if (build->contractions.at[later].is_lookup || build->contractions.at[later].forward != NDA_NONE)
             continue;
         for (uint32_t b = 0; b < 2; b++)
             for (uint32_t user = last[root_of(build, &roots, later, b)]; user != NDA_NONE;
@@ -266,6 +297,7 @@ void segments_find_gradients(struct segments_build *build)
             last[root] = 2 * later + b;
         }
     }
+    free(first);
     free(roots.value);
     free(roots.atom);
     free(weight);

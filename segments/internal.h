@@ -36,9 +36,11 @@ static inline bool segments_can_split(const struct nda *n, uint32_t factor_index
 
 void segments_find_contractions(struct segments_build *build); /* contractions.c */
 void segments_find_gradients(struct segments_build *build);    /* gradients.c: `forward` of each */
-void segments_find_blocks(struct segments_build *build);       /* blocks.c: blocks, owners */
-void segments_find_strategies(struct segments_build *build);   /* strategies.c */
-void segments_find_dependences(struct segments_build *build);  /* dependences.c: and shapes */
+/* recomputed.c: per value the first one that is the same, itself where none is; owned */
+uint32_t *segments_find_recomputed(const struct nda *n);
+void segments_find_blocks(struct segments_build *build);      /* blocks.c: blocks, owners */
+void segments_find_strategies(struct segments_build *build);  /* strategies.c */
+void segments_find_dependences(struct segments_build *build); /* dependences.c: and shapes */
 /* of a dependence: its flow and which contractions of their blocks it is between */
 uint64_t segments_dependence_hash(const struct segments_build *build, const struct segments_dependence *it);
 void segments_cover(struct segments_build *build); /* cover.c: segments, kinds, pairs, programs */

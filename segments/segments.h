@@ -2,7 +2,8 @@
  * means.
  *
  *   contractions     dots and convolutions in program order, and lookups in a table that is an argument;
- *                    backward ones belong to the forward one that they differentiate     contractions.c
+ *                    backward ones belong to the forward one that they differentiate, those of a second
+ *                    forward pass (jax.checkpoint) to the one that they repeat             contractions.c
  *   blocks           CFP's algorithm 1: from each ungrouped contraction over users, while every side of its
  *                    result can still be split (equation 2); then every space has an owner       blocks.c
  *   strategies       the sides of the entry that the devices divide, and what each shards in the block
@@ -38,7 +39,7 @@ const char *segments_side_name(enum segments_side side); /* "batch", "rows", "co
 struct segments_contraction {
     uint32_t space;
     uint32_t block;                 /* NDA_NONE: of none */
-    uint32_t forward;               /* contraction that this one differentiates; NDA_NONE: none */
+    uint32_t forward;               /* contraction that this one differentiates or repeats; NDA_NONE: none */
     uint32_t ordinal;               /* among the forward contractions of its block */
     uint8_t is_lookup;              /* a gather from a table */
     uint64_t sides[SEGMENTS_SIDES]; /* bits: factor numbers of the space */

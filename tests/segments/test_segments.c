@@ -108,6 +108,26 @@ static void convolutions(void **state)
     subject_close(&subject);
 }
 
+/* what jax.checkpoint computes again is in the blocks of the first time: t2b has as many either way */
+static void computed_again(void **state)
+{
+    struct segments *plain, *again;
+    struct subject subject, other;
+    open_model(&subject, "t2b.mlir.gz");
+    open_model(&other, "t2b_remat.mlir.gz");
+    segments_create(subject.nda, 8, SEGMENTS_MOST_CONFIGURATIONS, &plain);
+    segments_create(other.nda, 8, SEGMENTS_MOST_CONFIGURATIONS, &again);
+    assert_true(again->contraction_count > plain->contraction_count);
+    assert_int_equal(again->block_count, plain->block_count);
+    assert_int_equal(again->segment_count, plain->segment_count);
+    assert_int_equal(again->kind_count, plain->kind_count);
+    assert_int_equal(again->programs, plain->programs);
+    segments_destroy(plain);
+    segments_destroy(again);
+    subject_close(&subject);
+    subject_close(&other);
+}
+
 /* CFP's figure 6: three windows of the same two contractions; only the last two depend on each other alike */
 static const char FIGURE_6[] =
     "module @m {\n"
@@ -352,9 +372,9 @@ static void volume_optimal(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(transformers), cmocka_unit_test(experts),
-                                       cmocka_unit_test(convolutions), cmocka_unit_test(figure_6),
-                                       cmocka_unit_test(every_module), cmocka_unit_test(as_text),
-                                       cmocka_unit_test(membership),   cmocka_unit_test(volume_optimal)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(transformers),   cmocka_unit_test(experts),    cmocka_unit_test(convolutions),
+        cmocka_unit_test(computed_again), cmocka_unit_test(figure_6),   cmocka_unit_test(every_module),
+        cmocka_unit_test(as_text),        cmocka_unit_test(membership), cmocka_unit_test(volume_optimal)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
