@@ -65,8 +65,8 @@ int64_t *ir_matrix(const struct ir_program *program, uint32_t op, const char *na
 /* an element of a constant as a double / an integer (complex: real part) */
 double ir_constant_double(const struct ir_program *program, const struct ir_attr *dense, uint64_t index);
 int64_t ir_constant_int(const struct ir_program *program, const struct ir_attr *dense, uint64_t index);
-/* Hash of what an op is, whatever its operands are: opcode, attributes, types of operands and results, regions.
- * What constants hold does not count. Never 0. */
+/* Hash of what an op is, whatever its operands are: opcode, attributes, types of operands and results,
+ * regions. What constants hold does not count. Never 0. */
 uint64_t ir_op_key(const struct ir_program *program, uint32_t op);
 
 #endif
