@@ -5,8 +5,8 @@
  *
  * Two values are the same where equal ops make them of the same values; a barrier only hands on. A value's
  * number is the hash of that, so two values are wrongly the same once in 2^64, and then blocks are other
- * blocks of an equally valid plan. Calls, loops and branches are never the same, nor what draws random numbers
- * from no state. */
+ * blocks of an equally valid plan. Calls, loops and branches are never the same, nor what draws random
+ * numbers from no state. */
 #include "segments/internal.h"
 
 #include "ir/attrs.h"
