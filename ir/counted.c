@@ -1,8 +1,8 @@
 /* Positions along dimensions, followed back to the iota or constant that they come from (counted.h).
  *
- * Of a value at a fixed place along one dimension (the index vectors': which component) is asked whether it is
- * a constant, or a constant plus the place along another dimension. Where neither is certain, the value counts
- * nothing; work is bounded by STEPS ops and ELEMENTS of constants a question. */
+ * Of a value at a fixed place along one dimension (the index vectors': which component) is asked whether it
+ * is a constant, or a constant plus the place along another dimension. Where neither is certain, the value
+ * counts nothing; work is bounded by STEPS ops and ELEMENTS of constants a question. */
 #include "ir/counted.h"
 
 #include <string.h>

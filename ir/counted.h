@@ -3,12 +3,12 @@
  *     indices [n, 2] = concatenate(iota, labels)           batch dims: operand 0, indices 0
  *     gather: component 0 -> dim 0, component 1 -> dim 1   gather: component 1 -> dim 1
  *
- * A component of the index vectors that is, at every place, the place's own position along a dimension as long
- * as the operand's, looks up (or writes) row i for vector i: the two dimensions are one batch. It is found
- * whatever way the positions are written: iota or a constant, broadcast, reshaped, transposed, converted,
- * sliced, joined, moved by constants, clamped, or chosen by a comparison that cannot come out otherwise
- * (`i < 0 ? i + n : i`). XLA's partitioner looks for such dimensions, too, where an iota is joined as it is
- * (xla/hlo/utils/hlo_sharding_util.cc, GetGatherScatterBatchParallelDims).
+ * A component of the index vectors that is, at every place, the place's own position along a dimension as
+ * long as the operand's, looks up (or writes) row i for vector i: the two dimensions are one batch. It is
+ * found whatever way the positions are written: iota or a constant, broadcast, reshaped, transposed,
+ * converted, sliced, joined, moved by constants, clamped, or chosen by a comparison that cannot come out
+ * otherwise (`i < 0 ? i + n : i`). XLA's partitioner looks for such dimensions, too, where an iota is
+ * joined as it is (xla/hlo/utils/hlo_sharding_util.cc, GetGatherScatterBatchParallelDims).
  *
  * Pure functions of the program; at least one component always stays a lookup. */
 #ifndef TOAST_IR_COUNTED_H
