@@ -185,7 +185,7 @@ static uint32_t atoms_of(const struct making *making, uint32_t k, uint32_t dim, 
 }
 
 /* Dims of the operand that the index vectors count along (ir/counted.h) are a batch to us. Shardy only knows
- * batching dims that are called so: to it the operand's is looked up in, and nothing passes to the vectors. */
+ * batching dims that are called so: to it the operand's is looked up in; nothing passes to the vectors. */
 static struct ir_dims counted_dims(const struct making *making, enum ir_family family)
 {
     const struct ir_program *program = making->n->program;
