@@ -1,7 +1,8 @@
 /* Rules of the ops that look elements up or see them in order: gather, scatter, sort, linear algebra, custom
  * calls. A dimension in which order or position matters is replicated unless a mask or a shift makes sharding
- * it exact. */
+ * it exact. Index vectors that count (`logits[arange(n), labels]`) are batches (ir/counted.h). */
 #include "analysis/rule.h"
+#include "ir/counted.h"
 
 #include <string.h>
 
@@ -49,7 +50,8 @@ void rule_gather(struct rule *rule)
                                    ? NDA_REDUCE_OR
                                    : NDA_REDUCE_ADD;
     struct ir_gather gather;
-    if (ir_gather(rule->program, rule->op, &gather) != 0)
+    struct ir_dims counted;
+    if (ir_gather_counted(rule->program, rule->op, &gather, &counted) != 0)
         return;
     index_dims(rule, 1, gather.index_vector_dim, result, &gather.offset_dims, &gather.operand_batch,
                &gather.indices_batch, NDA_PARALLEL, NDA_REDUCE_NONE, false);
@@ -71,7 +73,8 @@ void rule_scatter(struct rule *rule)
     uint32_t result = rule_result_slot(rule, 0), window = 0, indices = 1, updates = 2;
     enum nda_reducer reducer = NDA_REDUCE_NONE;
     struct ir_scatter scatter;
-    if (ir_scatter(rule->program, rule->op, &scatter) != 0 || scatter.input_count != 1 ||
+    struct ir_dims counted;
+    if (ir_scatter_counted(rule->program, rule->op, &scatter, &counted) != 0 || scatter.input_count != 1 ||
         rule->operand_count != 3)
         return;
     reducer = rule_reducer(ir_region_reducer(rule->program, rule->op, 0), rule_element(rule, 0));

@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "cli/choose.h"
 #include "cli/output.h"
+#include "ir/prepare.h"
 #include "verify/npz.h"
 
 #include <stdio.h>
@@ -15,7 +16,8 @@ static const char usage[] =
     "usage: toast prove MODULE --plan plan.json\n"
     "       toast prove MODULE --mesh data=4,model=2 [--decisions LIST | --baseline NAME | --random-plan "
     "SEED]\n"
-    "       toast prove MODULE --mesh data=4,model=2 --random-plans N [--first SEED]\n\n"
+    "       toast prove MODULE --mesh data=4,model=2 --random-plans N [--first SEED]\n"
+    "       toast prove MODULE --plan plan.json --lowered FILE\n\n"
     "  --plan FILE           plan.json of `toast plan` (brings its own mesh)\n"
     "  --mesh AXES           mesh axes, outermost first\n"
     "  --decisions LIST      e.g. \"batch@data,ffn@model\", in order of priority\n"
@@ -27,6 +29,9 @@ static const char usage[] =
     "  --device NAME, --devices-per-host N, --memory-limit SIZE\n"
     "                        as toast price takes them; they change no result\n"
     "  --random-plans N      N of them, seeds from --first (1) on; prints the ones that are not equal\n"
+    "  --lowered FILE        instead of what the plan is lowered to: a module that was edited, or lowered "
+    "by\n"
+    "                        another tool, annotated, manual or local (by the plan's arguments and results)\n"
     "  --inputs SEED         seed of the inputs; default 1\n"
     "  --inputs FILE.npz     the inputs themselves: numpy.savez of one array an argument, by the argument's\n"
     "                        path (toast analyze prints it), or in order\n"
@@ -41,7 +46,8 @@ static const char usage[] =
 
 struct command {
     struct cli_choice choice;
-    const char *module, *inputs, *plans, *first;
+    const char *module, *inputs, *plans, *first, *lowered;
+    const char *failed; /* the file that an error is of */
     bool json;
 };
 
@@ -51,6 +57,8 @@ static const char **option(struct command *command, const char *name)
         return &command->inputs;
     if (strcmp(name, "--random-plans") == 0)
         return &command->plans;
+    if (strcmp(name, "--lowered") == 0)
+        return &command->lowered;
     return strcmp(name, "--first") == 0 ? &command->first : cli_choice_option(&command->choice, name);
 }
 
@@ -73,6 +81,9 @@ static enum error_code parse(struct command *command, int argc, char **argv, str
         else
             command->module = argv[i];
     }
+    command->failed = command->module;
+    if (command->lowered && command->plans)
+        return error_set(e, ERROR_USAGE, "--lowered is one module; --random-plans lowers many");
     return command->module ? ERROR_OK
                            : error_set(e, ERROR_USAGE, "a module is needed; see toast prove --help");
 }
@@ -128,22 +139,48 @@ static void inputs_free(const struct command *command, struct verify_tensor *giv
     free(given);
 }
 
-static enum error_code prove_one(struct command *command, const struct ir_program *prepared, int *status,
-                                 struct error *e)
+static enum error_code prove_plan(struct command *command, const struct ir_program *prepared,
+                                  const struct verify_options *options, struct planner_proof *proof,
+                                  struct error *e)
 {
     struct spmd_local local = {0};
-    struct planner_proof proof;
-    struct verify_tensor *given = NULL;
     enum error_code code =
         spmd_walk(command->choice.context, &command->choice.chosen, &command->choice.walk, &local, e);
     if (!code)
-        code = read_inputs(command, prepared, &given, e);
+        code = planner_proof_any_size(prepared, command->choice.context, &command->choice.chosen, &local,
+                                      number(command->inputs, 1), options, proof, e);
+    spmd_local_release(&local);
+    return code;
+}
+
+static enum error_code prove_file(struct command *command, const struct ir_program *prepared,
+                                  const struct verify_options *options, struct planner_proof *proof,
+                                  struct error *e)
+{
+    struct ir_program lowered = {0};
+    command->failed = command->lowered;
+    enum error_code code = cli_read_module(command->lowered, &lowered, e);
+    if (!code)
+        code = ir_verify(&lowered, e);
+    if (!code)
+        command->failed = command->module;
+    if (!code)
+        code = planner_proof_lowered(prepared, command->choice.context, &command->choice.chosen, &lowered,
+                                     number(command->inputs, 1), options, proof, e);
+    ir_program_release(&lowered);
+    return code;
+}
+
+static enum error_code prove_one(struct command *command, const struct ir_program *prepared, int *status,
+                                 struct error *e)
+{
+    struct planner_proof proof;
+    struct verify_tensor *given = NULL;
+    enum error_code code = read_inputs(command, prepared, &given, e);
     struct verify_options options = {.given = given};
     if (!code)
-        code = planner_proof_any_size(prepared, command->choice.context, &command->choice.chosen, &local,
-                                      number(command->inputs, 1), &options, &proof, e);
+        code = (command->lowered ? prove_file : prove_plan)(command, prepared, &options, &proof, e);
     inputs_free(command, given);
-    spmd_local_release(&local);
     if (code)
         return code;
     *status = status_of(proof.status);
@@ -153,11 +190,13 @@ static enum error_code prove_one(struct command *command, const struct ir_progra
         free(json);
         return ERROR_OK;
     }
+    const struct verify_report *ran = proof.manual.runs ? &proof.manual : &proof.local;
     double worst =
         proof.manual.max_error > proof.local.max_error ? proof.manual.max_error : proof.local.max_error;
-    printf("%s: largest error %.3g of the result's magnitude, tolerance %.3g; %u runs of each form, %llu "
+    printf("%s: largest error %.3g of the result's magnitude, tolerance %.3g; %u runs%s, %llu "
            "collectives%s%s\n",
-           verify_status_text(proof.status), worst, proof.manual.tolerance, proof.manual.runs,
+           verify_status_text(proof.status), worst, ran->tolerance, ran->runs,
+           command->lowered ? "" : " of each form",
            (unsigned long long)proof.manual.collectives + proof.local.collectives,
            proof.reason[0] ? "\n" : "", proof.reason);
     if (proof.shrunken.instead) {
@@ -249,7 +288,7 @@ int cmd_prove(int argc, char **argv)
         code = command.plans ? prove_many(&command, &prepared, &status, &e)
                              : prove_one(&command, &prepared, &status, &e);
     if (code)
-        status = cli_fail("prove", code == ERROR_USAGE ? NULL : command.module, &e);
+        status = cli_fail("prove", code == ERROR_USAGE ? NULL : command.failed, &e);
     cli_choice_release(&command.choice);
     ir_program_release(&prepared);
     return status;

@@ -454,6 +454,18 @@ static void define(struct emit *e, struct lower_op *lower, uint32_t i, int shape
         keep(e->annotate, &e->annotate->constrained[said][v], constrain(e, v, said, plain(e, v, said)));
 }
 
+/* XLA's partitioner sees a batch in dims that are called so, as a rule not in positions that count */
+static enum error_code count_in_lookups(struct emit *e, struct lower_op *lower, struct error *error)
+{
+    struct ir_gather gather;
+    struct ir_scatter scatter;
+    enum ir_opcode code = (enum ir_opcode)e->program->ops[lower->op].code;
+    bool read = code == IR_GATHER    ? lower_count_gather(e, lower, &gather) == 0
+                : code == IR_SCATTER ? lower_count_scatter(e, lower, &scatter) == 0
+                                     : true;
+    return read ? ERROR_OK : emit_reject(e, error, "its dimension numbers cannot be read");
+}
+
 /* the op as it is, or on atoms; operands are read and results defined as forms say */
 static enum error_code write_op(struct emit *e, struct lower_op *lower, struct error *error)
 {
@@ -468,7 +480,9 @@ static enum error_code write_op(struct emit *e, struct lower_op *lower, struct e
     if (shape == ATOMS)
         annotate_join_pieces(e, lower);
     bool neutral = starts_neutral(e, lower, &reducer, &initial);
-    enum error_code code = passes || same ? ERROR_OK : lower_as_is(e, lower, error);
+    enum error_code code = shape == ATOMS ? ERROR_OK : count_in_lookups(e, lower, error);
+    if (!code && !passes && !same)
+        code = lower_as_is(e, lower, error);
     if (!code && neutral)
         lower->out[0] = emit_reduce_op(e, reducer, lower->out[0],
                                        emit_spread(e, initial, lower->out[0].rank, lower->out[0].dims));

@@ -212,25 +212,6 @@ static bool make_reduce(struct emit *e, struct rewrite *rewrite)
     return true;
 }
 
-static void set_scatter(struct emit *e, struct lower_op *lower, const struct ir_scatter *scatter)
-{
-    struct text text = {0};
-    text_add(&text, "#stablehlo.scatter<");
-    annotate_add_dims(&text, "update_window_dims", &scatter->update_window_dims);
-    annotate_add_dims(&text, "inserted_window_dims", &scatter->inserted_window_dims);
-    annotate_add_dims(&text, "input_batching_dims", &scatter->input_batch);
-    annotate_add_dims(&text, "scatter_indices_batching_dims", &scatter->indices_batch);
-    annotate_add_dims(&text, "scatter_dims_to_operand_dims", &scatter->dims_to_operand);
-    if (scatter->index_vector_dim)
-        text_printf(&text, ", index_vector_dim = %lld", (long long)scatter->index_vector_dim);
-    text_add(&text, ">");
-    emit_attr_set(e, lower->attrs, &lower->attr_count, "scatter_dimension_numbers",
-                  ir_build_text(e->builder, text.at));
-    text_release(&text);
-    emit_attr_set(e, lower->attrs, &lower->attr_count, "indices_are_sorted",
-                  ir_build_bool(e->builder, false));
-}
-
 /* Adds to zeros. The dims of the indices but the vectors' and those of the updates but the windows' are one
  * list of the same sizes, so both are cut alike and the leading dims stay in the same places of it. */
 static bool make_scatter(struct emit *e, struct rewrite *rewrite)
@@ -260,7 +241,7 @@ static bool make_scatter(struct emit *e, struct rewrite *rewrite)
     scatter.index_vector_dim = scatter.index_vector_dim < rank
                                    ? rewrite->splits[1].at[scatter.index_vector_dim]
                                    : rewrite->splits[1].rank;
-    set_scatter(e, lower, &scatter);
+    lower_set_scatter(e, lower, &scatter);
     return true;
 }
 

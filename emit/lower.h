@@ -56,6 +56,12 @@ void annotate_add_dims(struct text *text, const char *name, const struct ir_dims
 /* replaces a dot_general's dimension numbers */
 void annotate_set_dot(struct emit *e, struct lower_op *lower, const struct ir_dot *dot);
 
+/* lower_counted.c: the op's numbers (0 on success, -1 as ir_gather). Where its index vectors count along a
+ * dimension that is split, that is a batching dim of them, and lower->in and the attributes are made so. */
+int lower_count_gather(struct emit *e, struct lower_op *lower, struct ir_gather *gather);
+int lower_count_scatter(struct emit *e, struct lower_op *lower, struct ir_scatter *scatter);
+/* replaces a scatter's dimension numbers; its vectors are not sorted any more */
+void lower_set_scatter(struct emit *e, struct lower_op *lower, const struct ir_scatter *scatter);
 /* lower_shape.c: values of one shape, constants, iota, movement without computation */
 enum error_code lower_constant(struct emit *e, struct lower_op *lower, struct error *error) BASE_CHECKED;
 enum error_code lower_iota(struct emit *e, struct lower_op *lower, struct error *error) BASE_CHECKED;

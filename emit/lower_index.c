@@ -3,7 +3,8 @@
  * Reading (gather, dynamic_slice): a position is clamped to the global bound first, as the op itself would,
  * then made local; where it lies on another device the result is 0, *selected*, never multiplied (0 x NaN).
  * The walk adds the devices' results. Writing (scatter): a position that is not on this device, and so any
- * that is out of range, becomes the local size, which the op drops. */
+ * that is out of range, becomes the local size, which the op drops. Positions that count along a split
+ * dimension are in none of this: lower_counted.c. */
 #include "emit/lower.h"
 
 #include <string.h>
@@ -97,7 +98,7 @@ static enum error_code localize_indices(struct emit *e, struct lower_op *lower, 
 enum error_code lower_gather(struct emit *e, struct lower_op *lower, struct error *error)
 {
     struct ir_gather gather;
-    if (ir_gather(e->program, lower->op, &gather) != 0)
+    if (lower_count_gather(e, lower, &gather) != 0)
         return emit_reject(e, error, "its dimension numbers cannot be read");
     bool whole[EMIT_MAX_RANK] = {false};
     for (uint32_t dim = 0; dim < lower->in[0].rank; dim++) {
@@ -165,7 +166,7 @@ enum error_code lower_scatter(struct emit *e, struct lower_op *lower, struct err
 {
     struct ir_scatter scatter;
     bool whole[EMIT_MAX_RANK];
-    if (ir_scatter(e->program, lower->op, &scatter) != 0)
+    if (lower_count_scatter(e, lower, &scatter) != 0)
         return emit_reject(e, error, "its dimension numbers cannot be read");
     enum error_code code = scatter_windows(e, lower, &scatter, whole, error);
     struct lookup k = {.map = &scatter.dims_to_operand, .vector_dim = scatter.index_vector_dim};

@@ -1,17 +1,20 @@
-/* batch_norm_training and batch_norm_grad by their definitions in the StableHLO specification, in sums and
- * elementwise ops, as compilers do before they partition. The sums can then be split along the batch like any
- * others, and no layer above needs to know the two ops. batch_norm_inference stays: it is elementwise as it
- * is. Elements of fewer than 32 bits are computed in f32 and converted back. */
+/* Which ops are taken apart, and batch_norm_training and batch_norm_grad by their definitions in the
+ * StableHLO specification, in sums and elementwise ops, as compilers do before they partition. The sums can
+ * then be split along the batch like any others, and no layer above needs to know the two ops.
+ * batch_norm_inference stays: it is elementwise as it is. Elements of fewer than 32 bits are computed in
+ * f32 and converted back. */
 #include "ir/expand.h"
 
 #include "ir/attrs.h"
+#include "ir/expand_einsum.h"
+#include "ir/expand_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 struct expansion {
     struct ir_builder *builder;
-    struct ir_op_spec base;  /* the position of every op made */
+    struct expand_parts parts;
     enum ir_element element; /* computed in */
     uint32_t rank, feature;
     int64_t dims[IR_MAX_RANK], others; /* elements of one feature */
@@ -20,15 +23,7 @@ struct expansion {
 static uint32_t make(const struct expansion *expansion, const char *name, const uint32_t *operands,
                      uint32_t count, uint32_t type, const struct ir_attr *attr)
 {
-    struct ir_op_spec spec = expansion->base;
-    spec.name = name;
-    spec.operands = operands;
-    spec.operand_count = count;
-    spec.result_types = &type;
-    spec.result_count = 1;
-    spec.attrs = attr;
-    spec.attr_count = attr ? 1 : 0;
-    return ir_builder_result(expansion->builder, ir_build_op(expansion->builder, &spec), 0);
+    return expand_op(&expansion->parts, name, operands, count, type, attr, attr ? 1 : 0);
 }
 
 static uint32_t whole_type(const struct expansion *expansion, enum ir_element element)
@@ -90,35 +85,12 @@ static uint32_t over(const struct expansion *expansion, uint32_t value)
 static uint32_t sum(const struct expansion *expansion, uint32_t value)
 {
     int64_t dims[IR_MAX_RANK];
-    uint32_t count = 0, number = ir_build_tensor_type(expansion->builder, expansion->element, 0, NULL),
-             type = feature_type(expansion, expansion->element);
+    uint32_t count = 0;
     for (uint32_t dim = 0; dim < expansion->rank; dim++)
         if (dim != expansion->feature)
             dims[count++] = dim;
-    uint32_t operands[2] = {value, scalar(expansion, 0)};
-    struct ir_attr over_dims =
-        ir_build_named(expansion->builder, "dimensions", ir_build_ints(expansion->builder, dims, count));
-    struct ir_op_spec spec = expansion->base;
-    spec.name = "stablehlo.reduce";
-    spec.operands = operands;
-    spec.operand_count = 2;
-    spec.result_types = &type;
-    spec.result_count = 1;
-    spec.attrs = &over_dims;
-    spec.attr_count = 1;
-    uint32_t op = ir_build_begin(expansion->builder, &spec);
-    ir_build_region(expansion->builder);
-    uint32_t first = ir_build_block(expansion->builder, (uint32_t[]){number, number}, 2);
-    uint32_t added = binary(expansion, "stablehlo.add", first, first + 1);
-    spec = expansion->base;
-    spec.name = "stablehlo.return";
-    spec.operands = &added;
-    spec.operand_count = 1;
-    (void)ir_build_op(expansion->builder, &spec);
-    ir_build_end_block(expansion->builder);
-    ir_build_end_region(expansion->builder);
-    ir_build_end(expansion->builder);
-    return ir_builder_result(expansion->builder, op, 0);
+    return expand_sum(&expansion->parts, value, scalar(expansion, 0), dims, count,
+                      feature_type(expansion, expansion->element));
 }
 
 /* 1 / sqrt(variance + epsilon) */
@@ -188,13 +160,11 @@ static bool is_sound(const struct ir_program *program, uint32_t op, int64_t feat
     return true;
 }
 
-bool ir_expand_op(struct ir_builder *builder, const struct ir_program *program, uint32_t op,
-                  struct ir_position position, const uint32_t *operands, uint32_t results[3])
+static bool expand_batch_norm(struct ir_builder *builder, const struct ir_program *program, uint32_t op,
+                              struct ir_position position, const uint32_t *operands, uint32_t results[3])
 {
     const struct ir_op *ir_op = &program->ops[op];
     bool training = ir_op->code == IR_BATCH_NORM_TRAINING;
-    if (!training && ir_op->code != IR_BATCH_NORM_GRAD)
-        return false;
     const struct ir_attr *epsilon = ir_attr_find(program, op, "epsilon");
     int64_t feature = ir_int(program, op, "feature_index", -1);
     if (!epsilon || epsilon->kind != IR_ATTR_FLOAT || !is_sound(program, op, feature))
@@ -202,7 +172,7 @@ bool ir_expand_op(struct ir_builder *builder, const struct ir_program *program, 
     const struct ir_type *type = ir_value_type(program, ir_operand(program, op, 0));
     enum ir_element element = (enum ir_element)type->element;
     struct expansion expansion = {.builder = builder,
-                                  .base = {.position = position},
+                                  .parts = {builder, position},
                                   .element = ir_element_bits(element) < 32 ? IR_F32 : element,
                                   .rank = type->rank,
                                   .feature = (uint32_t)feature};
@@ -218,4 +188,18 @@ bool ir_expand_op(struct ir_builder *builder, const struct ir_program *program, 
         results[i] = convert(&expansion, results[i],
                              i ? feature_type(&expansion, element) : whole_type(&expansion, element));
     return true;
+}
+
+bool ir_expand_op(struct ir_builder *builder, const struct ir_program *program, uint32_t op,
+                  struct ir_position position, const uint32_t *operands, uint32_t results[IR_EXPAND_RESULTS])
+{
+    struct expand_parts parts = {builder, position};
+    switch ((int)program->ops[op].code) {
+    case IR_BATCH_NORM_TRAINING:
+    case IR_BATCH_NORM_GRAD: return expand_batch_norm(builder, program, op, position, operands, results);
+    case IR_EINSUM:
+    case IR_UNARY_EINSUM: return expand_einsum(&parts, program, op, operands, results);
+    case IR_TORCH_INDEX_SELECT: return expand_index_select(&parts, program, op, operands, results);
+    default: return false;
+    }
 }

@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What one batch norm is charged when ops are counted against the growth limit: expand.c makes about so many
- * ops of it. */
-enum { BATCH_NORM_OPS = 32 };
+/* What an expanded op is charged when ops are counted against the growth limit: expand.c makes about so many
+ * ops of a batch norm, and fewer of others. */
+enum { EXPANDED_OPS = 32 };
 
 /* why this op cannot be planned, when it cannot: ERROR_UNSUPPORTED_MODULE */
 static enum error_code refuse_op(const struct ir_program *program, uint32_t op, struct error *e)
@@ -124,14 +124,14 @@ enum error_code ir_inline_block(struct ir_rebuild *rebuild, uint32_t block, bool
         operands.count = 0;
         for (uint32_t k = 0; k < program->ops[op].operand_count; k++)
             VEC_PUSH(&operands, rebuild->map[ir_operand(program, op, k)]);
-        uint32_t parts[3];
+        uint32_t parts[IR_EXPAND_RESULTS];
         if (!ir_expand_op(rebuild->builder, program, op, ir_rebuild_position(rebuild, op), operands.at,
                           parts)) {
             code = ir_rebuild_copy_op(rebuild, op, operands.at, e);
             continue;
         }
-        rebuild->made += BATCH_NORM_OPS;
-        for (uint32_t k = 0; k < 3; k++)
+        rebuild->made += EXPANDED_OPS;
+        for (uint32_t k = 0; k < program->ops[op].result_count; k++)
             rebuild->map[program->ops[op].results + k] = parts[k];
     }
     VEC_FREE(&operands);

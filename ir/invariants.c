@@ -1,7 +1,9 @@
-/* Finding the carried values of loops that never change (invariants.h). Inner loops are treated before the
- * loops around them, so that a value that passes unchanged through a loop inside a loop is recognised in
- * both. Only reads the program. */
+/* Finding the carried values of loops that never change, and parts of tuples (invariants.h). Inner loops are
+ * treated before the loops around them, so that a value that passes unchanged through a loop inside a loop is
+ * recognised in both. Only reads the program. */
 #include "ir/invariants.h"
+
+#include "ir/attrs.h"
 
 #include <stdlib.h>
 
@@ -73,11 +75,30 @@ static bool leaves(const struct ir_program *program, const uint32_t *same, const
            (one || def == IR_NONE || !cheap[def]);
 }
 
+/* a part that is taken out of a tuple that an op made: the value that went in */
+static void find_parts(const struct ir_program *program, uint32_t *same)
+{
+    for (uint32_t op = 0; op < program->op_count; op++) {
+        if (program->ops[op].code != IR_GET_TUPLE_ELEMENT || program->ops[op].operand_count != 1 ||
+            program->ops[op].result_count != 1)
+            continue;
+        uint32_t tuple = program->values[resolve(same, ir_operand(program, op, 0))].op;
+        int64_t index = ir_int(program, op, "index", -1);
+        if (tuple == IR_NONE || program->ops[tuple].code != IR_TUPLE || index < 0 ||
+            index >= program->ops[tuple].operand_count)
+            continue;
+        uint32_t part = ir_operand(program, tuple, (uint32_t)index);
+        if (program->values[part].type == program->values[program->ops[op].results].type)
+            same[program->ops[op].results] = part;
+    }
+}
+
 uint32_t *ir_invariants_find(const struct ir_program *program, const uint8_t *cheap)
 {
     uint32_t *same = mem_alloc(((size_t)program->value_count + 1) * sizeof *same);
     for (uint32_t value = 0; value < program->value_count; value++)
         same[value] = value;
+    find_parts(program, same);
     for (uint32_t op = program->op_count;
          op-- > 0;) /* backwards: the ops of a loop's body come after the loop */
         for (uint32_t i = 0; program->ops[op].code == IR_WHILE && i < program->ops[op].operand_count; i++)

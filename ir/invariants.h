@@ -18,7 +18,8 @@
 
 /* For each value of program the value that takes its place. A result or block argument of a while whose body
  * returns its own argument (also when it passes through such loops inside) becomes the while's operand, if
- * something in the loop uses it; every other value is itself. A while keeps at least one carried value, and
+ * something in the loop uses it; a get_tuple_element of what a tuple op made is the part that went in; every
+ * other value is itself. A while keeps at least one carried value, and
  * all its tokens. `cheap`, by op: results of these with more than one element are left carried (prepare.h
  * clones them). program must have passed ir_verify. Owned by the caller, free(). */
 uint32_t *ir_invariants_find(const struct ir_program *program, const uint8_t *cheap);

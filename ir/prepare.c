@@ -4,8 +4,8 @@
  *        |                        |    |
  *     find_entry            ir_verify  invariants.h
  *
- *   1. inline: @main alone, with every call and composite replaced by the callee's body and batch norms by
- *      the sums and elementwise ops that they are (expand.h);
+ *   1. inline: @main alone, with every call and composite replaced by the callee's body, and batch norms,
+ *      einsums and the like by the ops that they are made of (expand.h);
  *   2. clone: only live ops, loops without what they carry unchanged, and for each use its own copy of every
  *      broadcast and constant-derived value.
  *

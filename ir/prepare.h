@@ -4,10 +4,11 @@
  * In this order ("Reading" in docs/design/planner.md):
  *   - dynamic and quantized types are refused, with the op's line and column;
  *   - `call`, `func.call`, `sdy.named_computation` and `stablehlo.composite` (through its decomposition) are
- *     inlined; batch_norm_training and batch_norm_grad become sums and elementwise ops (expand.h);
+ *     inlined; batch norms of training become sums and elementwise ops, einsums products, torch_index_select
+ *     a gather (expand.h);
  *   - dead code goes;
  *   - what a loop carries unchanged and uses is taken from outside of it (invariants.h); other carried values
- *     stay, also unused ones;
+ *     stay, also unused ones; what is taken out of a tuple is what went in;
  *   - ops on empty tensors become constants (simplify.h);
  *   - every broadcast and every constant-derived value (constants, iotas, and what only these feed: masks,
  *     their broadcasts, compares, converts ..) is cloned for each use, so that one shared scalar does not

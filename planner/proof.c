@@ -2,6 +2,7 @@
 #include "planner/proof.h"
 
 #include "emit/emit.h"
+#include "ir/attrs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,6 +55,32 @@ static struct verify_sharding *shardings(const struct plan_context *context, con
     return out;
 }
 
+/* how one device's part of arguments and results is cut; owned */
+struct boundary {
+    struct verify_mesh mesh;
+    struct verify_sharding *arguments, *results;
+};
+
+static enum error_code boundary_make(const struct plan_context *context, const struct plan *plan,
+                                     struct boundary *out, struct error *e)
+{
+    const struct mesh *mesh = plan_context_mesh(context);
+    int64_t sizes[MESH_MAX_AXES];
+    for (uint32_t axis = 0; axis < mesh->axis_count; axis++)
+        sizes[axis] = mesh->axes[axis].size;
+    TRY(verify_mesh_make(&out->mesh, mesh->axis_count, sizes, NULL, e));
+    out->arguments = shardings(context, plan, false);
+    out->results = shardings(context, plan, true);
+    return ERROR_OK;
+}
+
+static void boundary_release(struct boundary *boundary)
+{
+    free(boundary->arguments);
+    free(boundary->results);
+    verify_mesh_release(&boundary->mesh);
+}
+
 static enum error_code prove_form(const struct verify_reference *reference,
                                   const struct plan_context *context, const struct plan *plan,
                                   const struct spmd_local *local, enum emit_output form,
@@ -73,22 +100,15 @@ static enum error_code prove_forms(const struct verify_reference *reference,
                                    const struct spmd_local *local, const struct verify_options *options,
                                    struct planner_proof *out, struct error *e)
 {
-    const struct mesh *other_mesh = plan_context_mesh(context);
-    struct verify_mesh mesh = {0};
-    int64_t sizes[MESH_MAX_AXES];
-    for (uint32_t axis = 0; axis < other_mesh->axis_count; axis++)
-        sizes[axis] = other_mesh->axes[axis].size;
-    TRY(verify_mesh_make(&mesh, other_mesh->axis_count, sizes, NULL, e));
-    struct verify_sharding *arguments = shardings(context, plan, false),
-                           *results = shardings(context, plan, true);
-    struct verify_boundary boundary = {&mesh, arguments, results};
+    struct boundary boundary = {.arguments = NULL};
+    TRY(boundary_make(context, plan, &boundary, e));
     enum error_code code =
         prove_form(reference, context, plan, local, EMIT_MANUAL, NULL, options, &out->manual, e);
     if (code == ERROR_OK)
-        code = prove_form(reference, context, plan, local, EMIT_LOCAL, &boundary, options, &out->local, e);
-    free(arguments);
-    free(results);
-    verify_mesh_release(&mesh);
+        code = prove_form(reference, context, plan, local, EMIT_LOCAL,
+                          &(struct verify_boundary){&boundary.mesh, boundary.arguments, boundary.results},
+                          options, &out->local, e);
+    boundary_release(&boundary);
     return code;
 }
 
@@ -114,6 +134,14 @@ static void join(struct planner_proof *out)
                  worse == &out->manual ? "manual" : "local", worse->reason);
 }
 
+/* the caller's options, with the results' names */
+static struct verify_options named(const struct plan_context *context, const struct verify_options *options)
+{
+    struct verify_options out = options ? *options : (struct verify_options){0};
+    out.result_names = plan_context_nda(context)->result_names;
+    return out;
+}
+
 enum error_code planner_proof_against(const struct verify_reference *reference,
                                       const struct plan_context *context, const struct plan *plan,
                                       const struct spmd_local *local, const struct verify_options *options,
@@ -129,19 +157,20 @@ enum error_code planner_proof_against(const struct verify_reference *reference,
         snprintf(out->reason, sizeof out->reason, "the original gives NaN on every input tried");
         return ERROR_OK;
     }
-    TRY(prove_forms(reference, context, plan, local, options, out, e));
+    struct verify_options own = named(context, options);
+    TRY(prove_forms(reference, context, plan, local, &own, out, e));
     join(out);
     /* the devices together compute more than the original: what is replicated, each for itself */
     out->too_large = out->status == VERIFY_PROOF_NOT_RUN && (out->manual.too_large || out->local.too_large);
     return ERROR_OK;
 }
 
-enum error_code planner_proof_run(const struct ir_program *prepared, const struct plan_context *context,
-                                  const struct plan *plan, const struct spmd_local *local, uint64_t seed,
-                                  const struct verify_options *options, struct planner_proof *out,
-                                  struct error *e)
+/* The original's inputs and results; *reference stays NULL where `out` says why there are none. */
+static enum error_code make_reference(const struct ir_program *prepared, const struct plan_context *context,
+                                      uint64_t seed, const struct verify_options *options,
+                                      struct planner_proof *out, struct verify_reference **reference,
+                                      struct error *e)
 {
-    struct verify_reference *reference = NULL;
     struct error inner = {0};
     memset(out, 0, sizeof *out);
     out->seed = seed;
@@ -153,19 +182,62 @@ enum error_code planner_proof_run(const struct ir_program *prepared, const struc
         snprintf(out->reason, sizeof out->reason, "too_large");
         return ERROR_OK;
     }
-    enum error_code code = verify_reference_create(prepared, seed, options, &reference, &inner);
+    enum error_code code = verify_reference_create(prepared, seed, options, reference, &inner);
     if (code == ERROR_TOO_LARGE || code == ERROR_NOT_AVAILABLE) {
         out->too_large = code == ERROR_TOO_LARGE;
         snprintf(out->reason, sizeof out->reason, "%.390s",
                  code == ERROR_TOO_LARGE ? "too_large" : inner.message);
         return ERROR_OK;
     }
-    if (code != ERROR_OK) {
-        if (e)
-            *e = inner;
-        return code;
+    if (code != ERROR_OK && e)
+        *e = inner;
+    return code;
+}
+
+enum error_code planner_proof_run(const struct ir_program *prepared, const struct plan_context *context,
+                                  const struct plan *plan, const struct spmd_local *local, uint64_t seed,
+                                  const struct verify_options *options, struct planner_proof *out,
+                                  struct error *e)
+{
+    struct verify_reference *reference = NULL;
+    enum error_code code = make_reference(prepared, context, seed, options, out, &reference, e);
+    if (!code && reference)
+        code = planner_proof_against(reference, context, plan, local, options, out, e);
+    verify_reference_destroy(reference);
+    return code;
+}
+
+static bool has_op(const struct ir_program *program, enum ir_opcode code)
+{
+    for (uint32_t op = 0; op < program->op_count; op++)
+        if (program->ops[op].code == code)
+            return true;
+    return false;
+}
+
+enum error_code planner_proof_lowered(const struct ir_program *prepared, const struct plan_context *context,
+                                      const struct plan *plan, const struct ir_program *lowered,
+                                      uint64_t seed, const struct verify_options *options,
+                                      struct planner_proof *out, struct error *e)
+{
+    struct verify_reference *reference = NULL;
+    struct boundary boundary = {.arguments = NULL};
+    bool local =
+        ir_int(lowered, 0, "mhlo.num_replicas", 1) > 1 && !has_op(lowered, IR_SDY_MANUAL_COMPUTATION);
+    struct verify_report *given = local ? &out->local : &out->manual,
+                         *other = local ? &out->manual : &out->local;
+    enum error_code code = make_reference(prepared, context, seed, options, out, &reference, e);
+    if (!code && reference)
+        code = boundary_make(context, plan, &boundary, e);
+    if (!code && reference) {
+        struct verify_options own = named(context, options);
+        struct verify_boundary cut = {&boundary.mesh, boundary.arguments, boundary.results};
+        code = verify_prove(reference, lowered, local ? &cut : NULL, &own, given, e);
+        boundary_release(&boundary);
+        snprintf(other->reason, sizeof other->reason, "not given");
+        out->status = given->status;
+        snprintf(out->reason, sizeof out->reason, "%s", given->reason);
     }
-    code = planner_proof_against(reference, context, plan, local, options, out, e);
     verify_reference_destroy(reference);
     return code;
 }

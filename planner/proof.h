@@ -64,7 +64,16 @@ enum error_code planner_proof_any_size(const struct ir_program *prepared, const 
 /* "at smaller sizes: vocab 256128 -> 16, embed 2048 -> 32, .., 2 loops run fewer times"; nothing where the
  * module itself was proved */
 void planner_proof_sizes_text(const struct planner_proof *proof, struct text *out);
-/* The same against results of the original that the caller keeps: for many plans of one module. */
+/* A module that somebody lowered for this plan, or edited after `toast lower` wrote it, against the original:
+ * annotated, manual (a manual_computation in it) or local (several replicas), as the module itself says. The
+ * other form's report is NOT_RUN with the reason "not given". Errors as planner_proof_run; a module that is
+ * no such lowering is DIFFERENT, with the reason. */
+enum error_code planner_proof_lowered(const struct ir_program *prepared, const struct plan_context *context,
+                                      const struct plan *plan, const struct ir_program *lowered,
+                                      uint64_t seed, const struct verify_options *options,
+                                      struct planner_proof *out, struct error *e) BASE_CHECKED;
+/* The same as planner_proof_run against results of the original that the caller keeps: for many plans of
+ * one module. */
 enum error_code planner_proof_against(const struct verify_reference *reference,
                                       const struct plan_context *context, const struct plan *plan,
                                       const struct spmd_local *local, const struct verify_options *options,

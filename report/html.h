@@ -27,6 +27,9 @@ void html_figure_end(struct text *text);
 /* <details><summary>..</summary> and a scrolling box for a table; count: rows, shown when > 0 */
 void html_details(struct text *text, const char *summary, uint32_t count);
 void html_details_end(struct text *text);
+/* Gives the cells of all tables of five columns or more that were written from `from` on (with <thead>, <th>,
+ * <td>, no spans) their column's name (data-column), which narrow screens show before them. */
+void html_name_cells(struct text *text, size_t from);
 
 /* ---- pictures; all lengths are SVG units of a drawing HTML_WIDTH wide ---- */
 enum { HTML_WIDTH = 600 };

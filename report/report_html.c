@@ -219,6 +219,7 @@ static void write_foot(const struct report *report, struct text *text)
 
 void report_html(const struct report *report, struct text *text)
 {
+    size_t from = text->size;
     write_head(report, text);
     write_tiles(report, text);
     write_nothing_fits(report, text);
@@ -246,4 +247,5 @@ void report_html(const struct report *report, struct text *text)
     report_html_boundary(report, text);
     text_add(text, "</div>");
     write_foot(report, text);
+    html_name_cells(text, from);
 }

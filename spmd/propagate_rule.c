@@ -3,6 +3,7 @@
 #include "spmd/propagate_rule.h"
 
 #include "base/divide.h"
+#include "ir/counted.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -183,26 +184,63 @@ static uint32_t atoms_of(const struct making *making, uint32_t k, uint32_t dim, 
     return count;
 }
 
+/* Dims of the operand that the index vectors count along (ir/counted.h) are a batch to us. Shardy only knows
+ * batching dims that are called so: to it the operand's is looked up in; nothing passes to the vectors. */
+static struct ir_dims counted_dims(const struct making *making, enum ir_family family)
+{
+    const struct ir_program *program = making->n->program;
+    uint32_t op = making->space->op;
+    struct ir_dims counted, out = {.count = 0};
+    struct ir_gather gather, own;
+    struct ir_scatter scatter, own_scatter;
+    if (family == IR_FAMILY_GATHER && ir_gather_counted(program, op, &gather, &counted) == 0 &&
+        ir_gather(program, op, &own) == 0) {
+        for (uint32_t i = 0; i < gather.operand_batch.count; i++)
+            if (!ir_dims_has(&own.operand_batch, gather.operand_batch.at[i]))
+                out.at[out.count++] = gather.operand_batch.at[i];
+    } else if (family == IR_FAMILY_SCATTER && ir_scatter_counted(program, op, &scatter, &counted) == 0 &&
+               ir_scatter(program, op, &own_scatter) == 0) {
+        for (uint32_t i = 0; i < scatter.input_batch.count; i++)
+            if (!ir_dims_has(&own_scatter.input_batch, scatter.input_batch.at[i]))
+                out.at[out.count++] = scatter.input_batch.at[i];
+    }
+    return out;
+}
+
 struct known {
     uint8_t atoms[NDA_MAX_FACTORS];
     uint32_t count;
+    bool counted; /* the operand's (a scatter's result's) side of a counted dim */
 };
+
+static enum propagate_kind kind_of_known(const struct making *making, const struct known *known,
+                                         enum ir_family family)
+{
+    if (known->counted)
+        return family == IR_FAMILY_SCATTER ? PROPAGATE_PASS : PROPAGATE_REDUCED;
+    return kind_of(making, known->atoms[0], family);
+}
 
 static void make_from_analysis(struct making *making, enum ir_family family)
 {
     static const uint32_t room = NDA_MAX_FACTORS;
     struct known *known = mem_zalloc(room, sizeof *known);
+    struct ir_dims counted = counted_dims(making, family);
+    uint32_t last = making->space->slot_count - 1;
     for (uint32_t k = 0; k < making->space->slot_count; k++)
         for (uint32_t dim = 0; dim < rank_of(making, k); dim++) {
             struct known here = {.count = 0};
             here.count = atoms_of(making, k, dim, here.atoms);
+            here.counted =
+                (k == 0 || (k == last && family == IR_FAMILY_SCATTER)) && ir_dims_has(&counted, dim);
             uint32_t factor = 0;
             while (factor < making->count &&
-                   (known[factor].count != here.count || *dim_of(making, k, factor) != PROPAGATE_NO_DIM ||
+                   (known[factor].count != here.count || known[factor].counted != here.counted ||
+                    *dim_of(making, k, factor) != PROPAGATE_NO_DIM ||
                     memcmp(known[factor].atoms, here.atoms, here.count) != 0))
                 factor++;
             if (here.count && factor == making->count &&
-                add_factor(making, sizes_of(making, k)[dim], kind_of(making, here.atoms[0], family)) < room)
+                add_factor(making, sizes_of(making, k)[dim], kind_of_known(making, &here, family)) < room)
                 known[factor] = here;
             if (here.count && factor < making->count)
                 put(making, k, factor, dim);

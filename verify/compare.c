@@ -23,6 +23,11 @@ static double get(const struct verify_tensor *tensor, int64_t i)
     return 0;
 }
 
+double verify_element(const struct verify_tensor *tensor, int64_t i)
+{
+    return get(tensor, i);
+}
+
 static void found(struct verify_difference *difference, uint32_t result, int64_t index, double a, double b,
                   double error)
 {

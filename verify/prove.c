@@ -229,9 +229,6 @@ static void judge_result(const struct verify_reference *reference, const struct 
         judgement->noise = noise;
         judgement->difference = difference;
         judgement->difference.result = result;
-        snprintf(judgement->difference.what, sizeof judgement->difference.what,
-                 "result %u[%lld] is %.9g instead of %.9g", result, (long long)difference.index,
-                 difference.candidate, difference.reference);
     }
 }
 
@@ -257,6 +254,63 @@ static void judge_noise(const struct verify_reference *reference, const struct r
     free(magnitude);
 }
 
+/* "result 3 (params/w1)" */
+static void add_result(const struct verify_options *options, uint32_t result, struct text *text)
+{
+    text_printf(text, "result %u", result);
+    if (options && options->result_names)
+        text_printf(text, " (%.80s)", options->result_names[result]);
+}
+
+/* How many elements of the result are off by more than the tolerance: one wrong element, one block and
+ * everything are errors of different kinds. */
+static int64_t count_beyond(const struct verify_tensor *original, const struct verify_tensor *candidate,
+                            double tolerance)
+{
+    int64_t beyond = 0, count = verify_tensor_count(original);
+    size_t size = verify_element_size(original->element);
+    double most = 0;
+    for (int64_t i = 0; i < count; i++)
+        if (isfinite(verify_element(original, i)))
+            most = fmax(most, fabs(verify_element(original, i)));
+    for (int64_t i = 0; i < count; i++) {
+        double x = verify_element(original, i), y = verify_element(candidate, i);
+        bool same = memcmp((const char *)original->data + (size_t)i * size,
+                           (const char *)candidate->data + (size_t)i * size, size) == 0;
+        beyond += !same && !(fabs(x - y) <= tolerance * most);
+    }
+    return beyond;
+}
+
+/* "result 3 (params/w1) is 0.5 instead of 0.25 at [4, 7], 64 of 512 elements differ" */
+static void describe(const struct run *run, const struct verify_tensor *outputs,
+                     const struct verify_options *options, double tolerance,
+                     struct verify_difference *difference)
+{
+    struct text text = {0};
+    const struct verify_tensor *original = &run->outputs[difference->result],
+                               *candidate = &outputs[difference->result];
+    int64_t place[IR_MAX_RANK], left = difference->index;
+    bool complex_number = original->element == IR_C64 || original->element == IR_C128;
+    if (original->element != candidate->element || original->rank != candidate->rank ||
+        memcmp(original->dims, candidate->dims, original->rank * sizeof *original->dims) != 0)
+        return;
+    add_result(options, difference->result, &text);
+    text_printf(&text, " is %.9g instead of %.9g", difference->candidate, difference->reference);
+    left = complex_number ? left / 2 : left;
+    for (uint32_t dim = original->rank; dim-- > 0; left /= original->dims[dim])
+        place[dim] = left % original->dims[dim];
+    for (uint32_t dim = 0; dim < original->rank; dim++)
+        text_printf(&text, "%s%lld%s", dim ? ", " : " at [", (long long)place[dim],
+                    dim + 1 == original->rank ? "]" : "");
+    if (!complex_number && original->rank)
+        text_printf(&text, ", %lld of %lld elements differ",
+                    (long long)count_beyond(original, candidate, tolerance),
+                    (long long)verify_tensor_count(original));
+    snprintf(difference->what, sizeof difference->what, "%s", text.at);
+    text_release(&text);
+}
+
 static void judge(const struct verify_reference *reference, const struct run *run,
                   const struct verify_tensor *outputs, const struct verify_options *options,
                   const struct verify_statistics *statistics, struct verify_report *report)
@@ -279,6 +333,8 @@ static void judge(const struct verify_reference *reference, const struct run *ru
         judge_noise(reference, run, outputs, options, statistics, &judgement);
     }
     report->tolerance = fmax(report->tolerance, fmin(MOST_NOISE, judgement.tolerance));
+    if (judgement.status != VERIFY_PROOF_EQUAL)
+        describe(run, outputs, options, reference->tolerance, &judgement.difference);
     if (judgement.status == VERIFY_PROOF_DIFFERENT) {
         snprintf(report->reason, sizeof report->reason, "%s inputs: %s (error %.3g, tolerance %.3g)",
                  modes[run->mode], judgement.difference.what, judgement.difference.worst,
@@ -292,10 +348,13 @@ static void judge(const struct verify_reference *reference, const struct run *ru
         report->status = VERIFY_PROOF_INCONCLUSIVE;
     }
     if (report->status != VERIFY_PROOF_DIFFERENT && statistics->divergence > judgement.tolerance) {
+        struct text text = {0};
         report->status = VERIFY_PROOF_DIFFERENT;
+        add_result(options, statistics->divergent_result, &text);
         snprintf(report->reason, sizeof report->reason,
-                 "%s inputs: copies of result %u on different devices differ by %.3g", modes[run->mode],
-                 statistics->divergent_result, statistics->divergence);
+                 "%s inputs: copies of %s on different devices differ by %.3g", modes[run->mode], text.at,
+                 statistics->divergence);
+        text_release(&text);
     }
 }
 

@@ -68,7 +68,9 @@ struct verify_difference {
     uint32_t result;
     int64_t index; /* element in it, row-major */
     double reference, candidate;
-    char what[200]; /* for people: "result 3[17]: 0.5 instead of 0.25" */
+    /* for people: "result 3[17] is 0.5 instead of 0.25"; verify_prove's: with the result's name, the place
+     * by dimension and how many elements differ */
+    char what[240];
 };
 /* Integers and booleans exactly. Floats: |a - b| <= tolerance x the largest finite magnitude of that
  * result in the reference (at least `floor`, 0 = none); equal infinities are equal. Another element type
@@ -77,6 +79,8 @@ struct verify_difference {
 struct verify_difference verify_compare(const struct verify_tensor *reference,
                                         const struct verify_tensor *candidate, uint32_t count,
                                         double tolerance, double floor);
+/* element i of a tensor of no complex numbers as a double */
+double verify_element(const struct verify_tensor *tensor, int64_t i);
 /* How far splitting sums may move a result, relative to its largest magnitude, by the narrowest float type
  * in the program (the table is in compare.c). */
 double verify_tolerance(const struct ir_program *program);

@@ -259,6 +259,41 @@ static void test_gather_selects(void **state)
     close_setup(&setup);
 }
 
+static const char counting_lookup[] =
+    MAIN("%x: tensor<32x4xf32>, %y: tensor<32x1xi32>", "tensor<32xf32>",
+         "%i = stablehlo.iota dim = 0 : tensor<32x1xi32>\n"
+         "%v = stablehlo.concatenate %i, %y, dim = 1 : (tensor<32x1xi32>, tensor<32x1xi32>) -> "
+         "tensor<32x2xi32>\n"
+         "%0 = \"stablehlo.gather\"(%x, %v) {dimension_numbers = #stablehlo.gather<collapsed_slice_dims = "
+         "[0, 1], start_index_map = [0, 1], index_vector_dim = 1>, slice_sizes = array<i64: 1, 1>, "
+         "indices_are_sorted = true} : (tensor<32x4xf32>, tensor<32x2xi32>) -> tensor<32xf32>\n"
+         "return %0 : tensor<32xf32>");
+
+/* Vectors that count along a split dimension: a batch, in every form; along a whole one they stay. */
+static void test_gather_counts(void **state)
+{
+    static const enum emit_output forms[] = {EMIT_MANUAL, EMIT_LOCAL, EMIT_ANNOTATED};
+    struct setup setup;
+    (void)state;
+    for (int split = 1; split >= 0; split--) {
+        open_text(&setup, counting_lookup, "a=8");
+        if (split)
+            shard(&setup, IR_GATHER, false, 0, 0, 0);
+        walk(&setup);
+        for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+            char *text = emit_text(&setup, forms[i]);
+            assert_int_equal(occurrences(text, "collapsed_slice_dims = [1], operand_batching_dims = [0], "
+                                               "start_indices_batching_dims = [0], start_index_map = [1]"),
+                             split);
+            assert_int_equal(occurrences(text, "indices_are_sorted = true"), !split);
+            assert_int_equal(occurrences(text, "stablehlo.clamp"), 0);
+            assert_int_equal(occurrences(text, "stablehlo.all_reduce"), 0);
+            free(text);
+        }
+        close_setup(&setup);
+    }
+}
+
 static const char scatter_add[] = MAIN(
     "%x: tensor<32x4xf32>, %i: tensor<8x1xi32>, %u: tensor<8x4xf32>", "tensor<32x4xf32>",
     "%0 = \"stablehlo.scatter\"(%x, %i, %u) ({\n^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
@@ -608,6 +643,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_iota_adds_offset),
         cmocka_unit_test(test_gather_selects),
+        cmocka_unit_test(test_gather_counts),
         cmocka_unit_test(test_scatter),
         cmocka_unit_test(test_initial_value_counts_once),
         cmocka_unit_test(test_signature),

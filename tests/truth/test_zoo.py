@@ -26,7 +26,8 @@ MESHES = ("data=8", "a=4,b=2", "x=2,y=2,z=2", "data=3", "one=1")
 
 TRAINED = {   # train steps -> how many parameters
     "moe_scatter": 4, "moe_einsum": 3, "mamba": 9, "rwkv": 11, "griffin": 24, "gqa_scan": 10, "gqa_accumulate": 20, "lstm": 8,
-    "encoder_decoder": 16, "retention": 5, "lora": 6, "fnet": 3, "vit": 26, "resnet": 14, "diffusion": 18, "masked_autoencoder": 4,
+    "encoder_decoder": 16, "retention": 5, "lora": 6, "fnet": 3, "vit": 26, "resnet": 14, "conv_mixer": 8, "diffusion": 18, "masked_autoencoder": 4,
+    "masked_tokens": 4,
     "contrastive": 5, "vq": 3, "gcn": 5, "recommender": 7, "dropout_rbg": 2, "adafactor": 2, "orthogonal": 2, "adversarial": 4,
     "implicit": 2, "branches": 4, "private_gradients": 2, "physics": 5, "policy": 3, "wavenet": 10,
     "gradients": 13, "undonated": 2, "class_token": 5, "muon_scan": 1, "trained_in_loop": 2, "moe_sorted": 10, "complex_layers": 4, "coupling_flow": 4,

@@ -408,5 +408,19 @@ def fnet(k):
     return train(loss, {"g": f32(D), "w1": f32(D, 4 * D), "w2": f32(4 * D, D)}, f32(B, S, D), f32(B, S, D))
 
 
+def masked_tokens(k):
+    """BERT's loss: chosen positions of each row, gathered and scored by index vectors that count in two dimensions"""
+    B, S, M, D, V = 8 * k, 16 * k, 4, 16 * k, 64 * k
+
+    def loss(p, tokens, at, labels):
+        x = p["embed"][tokens]
+        x = x + jax.nn.softmax(jnp.einsum("bqd,bsd->bqs", x @ p["q"], x) / D ** 0.5) @ (x @ p["v"])
+        chosen = jax.nn.gelu(x @ p["w"])[jnp.arange(B)[:, None], at]
+        scores = jax.nn.log_softmax(chosen @ p["embed"].T)
+        return -scores.at[jnp.arange(B)[:, None], jnp.arange(M), labels].get(mode="clip").mean()
+    params = {"embed": f32(V, D), **{n: f32(D, D) for n in "qvw"}}
+    return train(loss, params, i32(B, S), i32(B, M), i32(B, M))
+
+
 MODELS = {f.__name__: f for f in (moe_scatter, moe_einsum, mamba, rwkv, griffin, gqa_scan, gqa_accumulate, decode, decode_scan,
-                                  prefill, beam_search, sampling, lstm, encoder_decoder, retention, lora, fnet)}
+                                  prefill, beam_search, sampling, lstm, encoder_decoder, retention, lora, fnet, masked_tokens)}

@@ -63,6 +63,21 @@ def resnet(k):
     return lowered(step, params, params, running, f32(B, N, N, 3), i32(B), donate=(0, 1, 2))
 
 
+def conv_mixer(k):
+    """depthwise and 1x1 convolutions, a mean over the image, labels picked by index vectors that count"""
+    B, N, C, V = 8 * k, 16, 16 * k, 32
+
+    def loss(p, images, labels):
+        x = jax.nn.gelu(conv(images, p["stem"], stride=4, padding="VALID"))
+        for w in p["layers"]:
+            x = x + jax.nn.gelu(conv(x, w["depth"], groups=C)) * w["scale"]
+            x = jax.nn.gelu(conv(x, w["point"]))
+        logp = jax.nn.log_softmax(x.mean((1, 2)) @ p["head"])
+        return -logp[jnp.arange(B), labels].mean()
+    layer = {"depth": f32(3, 3, 1, C), "scale": f32(C), "point": f32(1, 1, C, C)}
+    return train(loss, {"stem": f32(4, 4, 3, C), "head": f32(C, V), "layers": [layer] * 2}, f32(B, N, N, 3), i32(B))
+
+
 def diffusion(k):
     """U-Net with time embedding, group norm, attention, transposed convolution; noise drawn in the step"""
     B, N, C = 8 * k, 8, 16 * k
@@ -546,7 +561,7 @@ def shard_map(k):
     return with_mesh(k, manual=True)
 
 
-MODELS = {f.__name__: f for f in (vit, resnet, diffusion, masked_autoencoder, contrastive, vq, wavenet, video, gcn, recommender,
+MODELS = {f.__name__: f for f in (vit, resnet, conv_mixer, diffusion, masked_autoencoder, contrastive, vq, wavenet, video, gcn, recommender,
                                   dropout_rbg, quantized, tensor_network, scans, gaussian_process, odd_sizes, scalars, many_arguments,
                                   adafactor, orthogonal, adversarial, implicit, conjugate_gradient, branches, private_gradients,
                                   physics, policy, sinkhorn, exported, with_mesh, shard_map)}

@@ -32,7 +32,7 @@ status, said = prove(steps / 'key_bias.mlir', '--random-plans', '20')
 check(status == 7 and ' 0 different, 14 inconclusive, 0 not run' in said, f'a bias that nothing depends on: {status} {said}')
 status, said = prove(steps / 'key_bias.mlir', '--random-plan', '16', '--json')
 proof = json.loads(said)
-check(status == 7 and proof['status'] == 'inconclusive' and proof['reason'].startswith('rounding: plain inputs: result 1['),
+check(status == 7 and proof['status'] == 'inconclusive' and proof['reason'].startswith('rounding: plain inputs: result 1 ('),
       f'proof.json says why: {status} {proof}')
 
 

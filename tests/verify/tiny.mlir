@@ -156,6 +156,63 @@ func.func public @main(%t: tensor<8x16x4xf32>, %i: tensor<8x8x1xi32>) -> tensor<
   return %0 : tensor<8x8x4xf32>
 }
 // -----
+// labels picked by index vectors that count: the iota as JAX writes it (moved only if negative), and the gradient
+func.func public @main(%x: tensor<16x32xf32>, %y: tensor<16xi32>, %g: tensor<16xf32>) -> (tensor<16xf32>, tensor<16x32xf32>) {
+  %z = stablehlo.constant dense<0> : tensor<16xi32>
+  %n = stablehlo.constant dense<16> : tensor<16xi32>
+  %m = stablehlo.constant dense<32> : tensor<16xi32>
+  %i = stablehlo.iota dim = 0 : tensor<16xi32>
+  %0 = stablehlo.compare LT, %i, %z, SIGNED : (tensor<16xi32>, tensor<16xi32>) -> tensor<16xi1>
+  %1 = stablehlo.add %i, %n : tensor<16xi32>
+  %2 = stablehlo.select %0, %1, %i : tensor<16xi1>, tensor<16xi32>
+  %3 = stablehlo.compare LT, %y, %z, SIGNED : (tensor<16xi32>, tensor<16xi32>) -> tensor<16xi1>
+  %4 = stablehlo.add %y, %m : tensor<16xi32>
+  %5 = stablehlo.select %3, %4, %y : tensor<16xi1>, tensor<16xi32>
+  %6 = stablehlo.broadcast_in_dim %2, dims = [0] : (tensor<16xi32>) -> tensor<16x1xi32>
+  %7 = stablehlo.reshape %5 : (tensor<16xi32>) -> tensor<16x1xi32>
+  %8 = stablehlo.concatenate %6, %7, dim = 1 : (tensor<16x1xi32>, tensor<16x1xi32>) -> tensor<16x2xi32>
+  %9 = "stablehlo.gather"(%x, %8) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1, 1>}> : (tensor<16x32xf32>, tensor<16x2xi32>) -> tensor<16xf32>
+  %10 = stablehlo.multiply %9, %g : tensor<16xf32>
+  %11 = "stablehlo.scatter"(%x, %8, %10) <{indices_are_sorted = true, scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1>, unique_indices = true}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<16x32xf32>, tensor<16x2xi32>, tensor<16xf32>) -> tensor<16x32xf32>
+  return %9, %11 : tensor<16xf32>, tensor<16x32xf32>
+}
+// -----
+// rows picked by vectors that count in two of three places, behind a clamp of all three; windows; vectors along dim 0
+func.func public @main(%x: tensor<8x16x4x8xf32>, %y: tensor<8x4xi32>) -> tensor<8x4x8xf32> {
+  %i = stablehlo.constant dense<[[[0, 0, 0, 0], [1, 1, 1, 1], [2, 2, 2, 2], [3, 3, 3, 3], [4, 4, 4, 4], [5, 5, 5, 5], [6, 6, 6, 6], [7, 7, 7, 7]]]> : tensor<1x8x4xi32>
+  %j = stablehlo.iota dim = 0 : tensor<4x8xi64>
+  %0 = stablehlo.transpose %j, dims = [1, 0] : (tensor<4x8xi64>) -> tensor<8x4xi64>
+  %1 = stablehlo.convert %0 : (tensor<8x4xi64>) -> tensor<8x4xi32>
+  %2 = stablehlo.reshape %1 : (tensor<8x4xi32>) -> tensor<1x8x4xi32>
+  %3 = stablehlo.broadcast_in_dim %y, dims = [1, 2] : (tensor<8x4xi32>) -> tensor<1x8x4xi32>
+  %4 = stablehlo.concatenate %2, %3, %i, dim = 0 : (tensor<1x8x4xi32>, tensor<1x8x4xi32>, tensor<1x8x4xi32>) -> tensor<3x8x4xi32>
+  %lo = stablehlo.constant dense<0> : tensor<3x8x4xi32>
+  %h = stablehlo.constant dense<[3, 15, 7]> : tensor<3xi32>
+  %hi = stablehlo.broadcast_in_dim %h, dims = [0] : (tensor<3xi32>) -> tensor<3x8x4xi32>
+  %5 = stablehlo.clamp %lo, %4, %hi : tensor<3x8x4xi32>
+  %6 = "stablehlo.gather"(%x, %5) <{dimension_numbers = #stablehlo.gather<offset_dims = [2], collapsed_slice_dims = [0, 1, 2], start_index_map = [2, 1, 0], index_vector_dim = 0>, indices_are_sorted = false, slice_sizes = array<i64: 1, 1, 1, 8>}> : (tensor<8x16x4x8xf32>, tensor<3x8x4xi32>) -> tensor<8x4x8xf32>
+  return %6 : tensor<8x4x8xf32>
+}
+// -----
+// a cache written at a place of its own in each row (positions that count, an overwriting body)
+func.func public @main(%c: tensor<16x8x4xf32>, %p: tensor<16xui32>, %u: tensor<16x4xf32>) -> tensor<16x8x4xf32> {
+  %i = stablehlo.iota dim = 0 : tensor<24x2xui32>
+  %k = stablehlo.constant dense<4> : tensor<16x1xui32>
+  %0 = stablehlo.slice %i [4:20, 0:1] : (tensor<24x2xui32>) -> tensor<16x1xui32>
+  %1 = stablehlo.subtract %0, %k : tensor<16x1xui32>
+  %2 = stablehlo.reshape %p : (tensor<16xui32>) -> tensor<16x1xui32>
+  %3 = stablehlo.concatenate %1, %2, dim = 1 : (tensor<16x1xui32>, tensor<16x1xui32>) -> tensor<16x2xui32>
+  %4 = "stablehlo.scatter"(%c, %3, %u) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1>, unique_indices = false}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    stablehlo.return %b : tensor<f32>
+  }) : (tensor<16x8x4xf32>, tensor<16x2xui32>, tensor<16x4xf32>) -> tensor<16x8x4xf32>
+  return %4 : tensor<16x8x4xf32>
+}
+// -----
 // cutting and joining: slice, pad, concatenate, reverse
 func.func public @main(%a: tensor<8x16xf32>, %b: tensor<8x16xf32>, %s: tensor<f32>) -> (tensor<8x8xf32>, tensor<8x32xf32>, tensor<8x20xf32>, tensor<8x16xf32>, tensor<16x16xf32>) {
   %0 = stablehlo.slice %a [0:8, 4:12] : (tensor<8x16xf32>) -> tensor<8x8xf32>
