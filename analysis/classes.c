@@ -27,7 +27,9 @@ struct graph {
 static uint64_t first_label(const struct nda *n, uint32_t factor_index)
 {
     const struct nda_space *sp = &n->spaces[n->factors[factor_index].space];
-    uint64_t h = hash_combine(sp->kind, sp->kind == NDA_SPACE_OP ? n->program->ops[sp->op].code : 0u);
+    uint64_t h = hash_combine(sp->kind, sp->kind == NDA_SPACE_OP
+                                            ? ir_opcode_number((enum ir_opcode)n->program->ops[sp->op].code)
+                                            : 0);
     for (uint32_t slot = sp->slots; slot < sp->slots + sp->slot_count; slot++) {
         uint32_t value = n->slots[slot].value;
         const struct ir_type *type = ir_value_type(n->program, value);

@@ -15,7 +15,9 @@ static uint64_t *color_keys(const struct nda *n)
     uint64_t *keys = mem_zalloc((size_t)n->color_count + 1, sizeof *keys);
     for (uint32_t space = 0; space < n->space_count; space++) {
         const struct nda_space *sp = &n->spaces[space];
-        uint64_t kind = hash_combine(sp->kind, sp->kind == NDA_SPACE_OP ? n->program->ops[sp->op].code : 0u);
+        uint64_t kind = hash_combine(
+            sp->kind,
+            sp->kind == NDA_SPACE_OP ? ir_opcode_number((enum ir_opcode)n->program->ops[sp->op].code) : 0);
         for (uint32_t k = sp->slots; k < sp->slots + sp->slot_count; k++) {
             uint32_t value = n->slots[k].value, rank = ir_value_type(n->program, value)->rank;
             if (n->slots[k].is_result && sp->kind != NDA_SPACE_ARGUMENT)

@@ -2,6 +2,8 @@
  * program; ir_program_release apart, nothing has effects. */
 #include "ir/image.h"
 
+#include "base/hash.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +15,18 @@ static const struct {
 #define IR_OP(code, name, family) [IR_##code] = {name, IR_FAMILY_##family},
 #include "ir/ops.def"
 #undef IR_OP
+};
+
+enum {
+    NUMBER_NONE,
+#define IR_NUMBERED(code) NUMBER_##code,
+#include "ir/numbers.def"
+#undef IR_NUMBERED
+};
+static const uint8_t numbers[IR_OPCODES] = {
+#define IR_NUMBERED(code) [IR_##code] = NUMBER_##code,
+#include "ir/numbers.def"
+#undef IR_NUMBERED
 };
 
 static const char *const families[IR_FAMILIES] = {
@@ -93,6 +107,13 @@ static const struct {
 const char *ir_opcode_name(enum ir_opcode code)
 {
     return (unsigned)code < IR_OPCODES ? opcodes[code].name : NULL;
+}
+
+uint64_t ir_opcode_number(enum ir_opcode code)
+{
+    if (code == IR_UNKNOWN || numbers[code])
+        return numbers[code];
+    return hash_bytes(opcodes[code].name, strlen(opcodes[code].name), NUMBER_NONE);
 }
 
 enum ir_family ir_opcode_family(enum ir_opcode code)

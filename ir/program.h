@@ -125,6 +125,8 @@ enum ir_element {
 };
 
 const char *ir_opcode_name(enum ir_opcode code); /* "stablehlo.add"; NULL for IR_UNKNOWN */
+/* what a hash that outlives a build is made of: the same whatever ops are added to ir/ops.def; 0: IR_UNKNOWN */
+uint64_t ir_opcode_number(enum ir_opcode code);
 enum ir_family ir_opcode_family(enum ir_opcode code);
 const char *ir_family_name(enum ir_family family);
 enum ir_opcode ir_opcode_find(const char *name, size_t size);

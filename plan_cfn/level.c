@@ -31,7 +31,8 @@ static uint64_t own_class(const struct nda *n, uint32_t index)
 {
     const struct nda_space *space = &n->spaces[index];
     bool op = space->kind == NDA_SPACE_OP;
-    uint64_t hash = hash_combine(space->kind, op ? n->program->ops[space->op].code : 0);
+    uint64_t hash =
+        hash_combine(space->kind, op ? ir_opcode_number((enum ir_opcode)n->program->ops[space->op].code) : 0);
     if (space->kind == NDA_SPACE_ARGUMENT)
         hash = hash_combine(hash, (uint64_t)n->arguments[space->index].role);
     for (uint32_t i = 0; i < space->factor_count; i++) {
