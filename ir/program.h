@@ -125,7 +125,7 @@ enum ir_element {
 };
 
 const char *ir_opcode_name(enum ir_opcode code); /* "stablehlo.add"; NULL for IR_UNKNOWN */
-/* what a hash that outlives a build is made of: the same whatever ops are added to ir/ops.def; 0: IR_UNKNOWN */
+/* what hashes that outlive a build are made of: the same whatever is added to ir/ops.def; 0 of IR_UNKNOWN */
 uint64_t ir_opcode_number(enum ir_opcode code);
 enum ir_family ir_opcode_family(enum ir_opcode code);
 const char *ir_family_name(enum ir_family family);
