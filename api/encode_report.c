@@ -112,8 +112,11 @@ static json_t *encode_memory(const struct report *report)
     json_t *points = json_array();
     for (uint32_t i = 0; i < report->timeline_count; i++)
         json_array_append_new(points, json_integer(report->timeline[i]));
-    json_t *orders = json_pack("{s:I, s:I}", "program", (json_int_t)report->price.program_peak_bytes,
-                               "depth_first", (json_int_t)report->price.depth_first_peak_bytes);
+    json_t *orders = json_pack("{s:I}", "program", (json_int_t)report->price.program_peak_bytes);
+    if (report->price.depth_first_peak_bytes)
+        json_object_set_new(orders, "depth_first", json_integer(report->price.depth_first_peak_bytes));
+    if (report->price.hiding_peak_bytes)
+        json_object_set_new(orders, "hiding", json_integer(report->price.hiding_peak_bytes));
     if (report->price.memory_peak_bytes)
         json_object_set_new(orders, "memory", json_integer(report->price.memory_peak_bytes));
     return json_pack(

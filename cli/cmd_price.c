@@ -223,10 +223,15 @@ static void print_table(const struct command *command)
     print_bytes("peak", price->peak_bytes);
     if (command->machine.order == COST_ORDER_EITHER) {
         print_bytes("in program order", price->program_peak_bytes);
-        print_bytes("depth first", price->depth_first_peak_bytes);
+        if (price->depth_first_peak_bytes)
+            print_bytes("depth first", price->depth_first_peak_bytes);
+        if (price->hiding_peak_bytes)
+            print_bytes("as collectives are hidden", price->hiding_peak_bytes);
         if (price->memory_peak_bytes)
             print_bytes("by memory", price->memory_peak_bytes);
     }
+    if (price->rematerialised_bytes)
+        print_bytes("computed again", price->rematerialised_bytes);
     print_bytes("arguments", price->argument_bytes);
     print_bytes("results", price->output_bytes);
     print_bytes("of them in arguments", price->alias_bytes);
@@ -242,18 +247,20 @@ static void print_table(const struct command *command)
 /* ---------------------------------------------------------------- for programs */
 static void price_json(const struct price *price, struct cost cost, int64_t limit, struct text *out)
 {
-    text_printf(
-        out,
-        "\"step_ps\": %" PRId64 ", \"compute_ps\": %" PRId64 ", \"matmul_ps\": %" PRId64
-        ", \"communication_ps\": %" PRId64 ", \"exposed_ps\": %" PRId64 ", \"critical_path_ps\": %" PRId64
-        ", \"peak_bytes\": %" PRId64 ", \"program_peak_bytes\": %" PRId64
-        ", \"depth_first_peak_bytes\": %" PRId64 ", \"memory_peak_bytes\": %" PRId64
-        ", \"peak_step\": %" PRIu32 ", \"argument_bytes\": %" PRId64 ", \"output_bytes\": %" PRId64
-        ", \"alias_bytes\": %" PRId64 ", \"memory_limit_bytes\": %" PRId64 ", \"fits\": %s, \"cost\": %.9f",
-        price->step_ps, price->compute_ps, price->matmul_ps, price->communication_ps, price->exposed_ps,
-        price->critical_path_ps, price->peak_bytes, price->program_peak_bytes, price->depth_first_peak_bytes,
-        price->memory_peak_bytes, price->peak_step, price->argument_bytes, price->output_bytes,
-        price->alias_bytes, limit, price->peak_bytes <= limit ? "true" : "false", cost_value(cost));
+    text_printf(out,
+                "\"step_ps\": %" PRId64 ", \"compute_ps\": %" PRId64 ", \"matmul_ps\": %" PRId64
+                ", \"communication_ps\": %" PRId64 ", \"exposed_ps\": %" PRId64
+                ", \"critical_path_ps\": %" PRId64 ", \"peak_bytes\": %" PRId64
+                ", \"program_peak_bytes\": %" PRId64 ", \"depth_first_peak_bytes\": %" PRId64
+                ", \"memory_peak_bytes\": %" PRId64 ", \"hiding_peak_bytes\": %" PRId64
+                ", \"rematerialised_bytes\": %" PRId64 ", \"peak_step\": %" PRIu32
+                ", \"argument_bytes\": %" PRId64 ", \"output_bytes\": %" PRId64 ", \"alias_bytes\": %" PRId64
+                ", \"memory_limit_bytes\": %" PRId64 ", \"fits\": %s, \"cost\": %.9f",
+                price->step_ps, price->compute_ps, price->matmul_ps, price->communication_ps,
+                price->exposed_ps, price->critical_path_ps, price->peak_bytes, price->program_peak_bytes,
+                price->depth_first_peak_bytes, price->memory_peak_bytes, price->hiding_peak_bytes,
+                price->rematerialised_bytes, price->peak_step, price->argument_bytes, price->output_bytes,
+                price->alias_bytes, limit, price->peak_bytes <= limit ? "true" : "false", cost_value(cost));
 }
 
 static void print_json(const struct command *command)

@@ -28,13 +28,20 @@ static const struct cost_backend backends[COST_COMPILERS] = {
     [COST_XLA_GPU] = {.name = "xla_gpu",
                       .fusion = COST_FUSE_BYTES | COST_FUSE_EFFORT | COST_FUSE_ROWS | COST_FUSE_SIBLINGS |
                                 COST_FUSE_LAUNCH | COST_FUSE_GATHER | COST_FUSE_COPIES | COST_FUSE_BATCHED |
-                                COST_FUSE_PADDED | COST_FUSE_STRIDED | COST_FUSE_WORK | COST_FUSE_NORMS,
+                                COST_FUSE_PADDED | COST_FUSE_STRIDED | COST_FUSE_WORK | COST_FUSE_NORMS |
+                                COST_FUSE_GATHERED,
                       .matmul_fraction = 0.884,
                       .matmul_bytes = 0.28,
                       .matmul_fixed_ps = 5700 * NS,
                       .matmul_grid = {.least = 256, .most = 4096, .batches = 4},
                       .asynchronous = true,
                       .gradients_late = true,
+                      .hides = true,
+                      .remat_memory = 80,
+                      .remat_temporaries = 95, /* xla_gpu_memory_limit_slop_factor */
+                      .remat_counted = 93,     /* t2b, four plans: 87 to 93 */
+                      .remat_least = 53,       /* the most that was seen: 109.1 to 57.3 GiB */
+                      .remat_moves = 4,        /* t2b: 1.0 to 1.2 ms a GB, in products and kernels */
                       .prefetch_bytes = 2000 * MIB,
                       .combine_bytes = 30 * MIB,
                       .shares = gpu_shares,

@@ -24,19 +24,20 @@ enum cost_fusion_rule {
     COST_FUSE_GATHER = 32,  /* what is gathered from need not be in memory */
     COST_FUSE_COPIES = 64,  /* putting blocks of a collective in order takes time */
     COST_FUSE_TURNED = 128, /* arguments of an update whose stacked gradient comes turned are copied first */
-    COST_FUSE_BATCHED = 256,     /* .. where they are first used: libtpu and XLA:GPU differ in when */
-    COST_FUSE_PADDED = 512,      /* x - max(x) along a row that pads badly to a power of two is stored */
-    COST_FUSE_PRODUCTS = 1024,   /* what a product or convolution reads may be computed in its kernel */
-    COST_FUSE_PICKS = 2048,      /* a scatter of one element a row compares each element's place */
-    COST_FUSE_SCORES = 4096,     /* exponentials of masked float32 scores along a short row are stored */
-    COST_FUSE_JOINS = 8192,      /* a concatenation fuses as elementwise ops do */
-    COST_FUSE_STRIDED = 16384,   /* elements that are read far apart take a transaction of the memory each */
-    COST_FUSE_WORK = 32768,      /* a kernel takes the longer of its bytes and its arithmetic */
-    COST_FUSE_NORMS = 65536,     /* a normalised row is stored before a gathered gain, too */
-    COST_FUSE_REPEATS = 131072,  /* what a product reads and repeats inner rows of something is stored */
-    COST_FUSE_BATCHES = 262144,  /* products with batches read some elementwise values from memory */
-    COST_FUSE_ZEROS = 524288,    /* of many rows scattered into zeros, the scatter makes the zeros */
-    COST_FUSE_EPILOGUE = 1048576 /* what is computed of a product's result alone is stored instead of it */
+    COST_FUSE_BATCHED = 256,      /* .. where they are first used: libtpu and XLA:GPU differ in when */
+    COST_FUSE_PADDED = 512,       /* x - max(x) along a row that pads badly to a power of two is stored */
+    COST_FUSE_PRODUCTS = 1024,    /* what a product or convolution reads may be computed in its kernel */
+    COST_FUSE_PICKS = 2048,       /* a scatter of one element a row compares each element's place */
+    COST_FUSE_SCORES = 4096,      /* exponentials of masked float32 scores along a short row are stored */
+    COST_FUSE_JOINS = 8192,       /* a concatenation fuses as elementwise ops do */
+    COST_FUSE_STRIDED = 16384,    /* elements that are read far apart take a transaction of the memory each */
+    COST_FUSE_WORK = 32768,       /* a kernel takes the longer of its bytes and its arithmetic */
+    COST_FUSE_NORMS = 65536,      /* a normalised row is stored before a gathered gain, too */
+    COST_FUSE_REPEATS = 131072,   /* what a product reads and repeats inner rows of something is stored */
+    COST_FUSE_BATCHES = 262144,   /* products with batches read some elementwise values from memory */
+    COST_FUSE_ZEROS = 524288,     /* of many rows scattered into zeros, the scatter makes the zeros */
+    COST_FUSE_EPILOGUE = 1048576, /* what is computed of a product's result alone is stored instead of it */
+    COST_FUSE_GATHERED = 2097152  /* kernels read gathered rows from where they lie; zeros are made at once */
 };
 
 /* Bandwidth of one collective inside a host as a share of a device's link peak, and its time beside that: of
@@ -69,8 +70,17 @@ struct cost_backend {
     bool asynchronous;
     uint16_t blocking;   /* bits of enum spmd_step_kind: collectives that block it all the same */
     bool gradients_late; /* what no product needs (weights' gradients) runs behind what products wait for */
-    bool least_order;    /* it tries several orders of the program and keeps the one of the least peak */
-    bool best_fit;       /* temporaries are placed in the order of the program, what lies idle
+    /* Where temporaries take more than a part of memory, what they hold is computed again instead. Of a
+     * device's memory so many hundredths, less arguments and results, of that so many are left to
+     * temporaries; what they take then is less, in hundredths, since the compiler counts more than there is;
+     * so many hundredths of temporaries stay at least. 0: it never does. Each byte less takes as long as
+     * moving so many. */
+    uint8_t remat_memory, remat_temporaries, remat_counted, remat_least, remat_moves;
+    /* it orders the program to hide collectives, which is what memory is priced in (hiding.c); but for
+     * programs with barriers outside loops: the larger of program order and depth first */
+    bool hides;
+    bool least_order; /* it tries several orders of the program and keeps the one of the least peak */
+    bool best_fit;    /* temporaries are placed in the order of the program, what lies idle
                                   * between them counts (heap.c); false: no more than what is alive */
     /* .. at least and at most so many thousandths of what is alive; best_fit */
     uint16_t idle_least, idle_most;

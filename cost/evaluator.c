@@ -194,9 +194,15 @@ enum error_code evaluator_price(struct evaluator_session *evaluator_session, con
  * seen, and 3 of 188 plans of t2b on GPUs are beyond this, all of them wrong (bench/fold.c). */
 static const double BELIEVED = 1.1;
 
-static bool is_believed(const struct price *price)
+/* An order that hides collectives puts off what a fold's few layers have less of: up to 14 % apart were seen
+ * (bench/fold.c). That matters near the limit alone. */
+static bool is_believed(const struct evaluator *evaluator, const struct price *price)
 {
-    return (double)price->depth_first_peak_bytes <= BELIEVED * (double)price->program_peak_bytes;
+    if (price->rematerialised_bytes) /* which takes time */
+        return false;
+    return price->peak_order == COST_ORDER_HIDING
+               ? !price_near_limit(price, evaluator->machine.memory_limit_bytes)
+               : (double)price->depth_first_peak_bytes <= BELIEVED * (double)price->program_peak_bytes;
 }
 
 /* Is a price that is not to be believed good enough? The fold says too much of what a plan holds, never too
@@ -206,7 +212,7 @@ static bool is_hopeless(const struct evaluator *evaluator, const struct price *f
                         const struct cost *hopeless)
 {
     struct cost cost = price_cost(fresh, &evaluator->unsharded, evaluator->machine.memory_limit_bytes);
-    return hopeless && cost.over_steps == 0 && cost.c > hopeless->c;
+    return hopeless && cost.over_steps == 0 && !fresh->rematerialised_bytes && cost.c > hopeless->c;
 }
 
 /* Of a plan, whole or thin, for which the fold holds. *priced: false where what the fold says of it is not to
@@ -223,7 +229,7 @@ static enum error_code price_fold(struct evaluator_session *session, const struc
                                   &evaluator->fold->places};
         struct price fresh;
         TRY(price_once(evaluator, evaluator->folded_context, &fold, plan, &session->folded, &fresh, e));
-        *memo = (struct memo){key, fresh, true, !is_believed(&fresh)};
+        *memo = (struct memo){key, fresh, true, !is_believed(evaluator, &fresh)};
     }
     *priced = !memo->refused || is_hopeless(evaluator, &memo->price, hopeless);
     if (*priced)

@@ -53,7 +53,8 @@ static inline enum step_fate fate_of(const struct price_scratch *scratch, const 
 {
     if (step->result_count != 1 && info->class != OP_ALIAS)
         return FATE_KERNEL;
-    bool weighed = info->class == OP_ELEMENTWISE || info->class == OP_CHEAP || info->class == OP_REDUCE;
+    bool weighed = info->class == OP_ELEMENTWISE || info->class == OP_CHEAP || info->class == OP_REDUCE ||
+                   (info->class == OP_GATHER && scratch->rules & COST_FUSE_GATHERED);
     if (weighed && scratch->rules & COST_FUSE_BYTES)
         return price_rather_fused(scratch, local, step, info) ? FATE_FUSED : FATE_KERNEL;
     return op_fate(&scratch->uses[step->results], info);
@@ -174,8 +175,13 @@ static uint32_t collect_roots(struct price_scratch *scratch, const struct spmd_l
     scratch->mark++;
     int64_t result_bytes = step->result_count ? local->values[step->results].bytes : 0;
     for (uint32_t operand = 0; operand < step->operand_count; operand++) {
-        bool cut = class == OP_CUT || (class == OP_GATHER && operand == 0);
-        push_value(scratch, local, local->operands[step->operands + operand], cut ? result_bytes : INT64_MAX);
+        uint32_t value = local->operands[step->operands + operand];
+        bool gathers = class == OP_GATHER && operand == 0;
+        int64_t cut = class == OP_CUT || gathers ? result_bytes : INT64_MAX;
+        if (gathers && scratch->rules & COST_FUSE_GATHERED && cut >= local->values[value].bytes)
+            cut = local->values[value].bytes -
+                  1; /* it is not read element by element: nothing is written over it */
+        push_value(scratch, local, value, cut);
     }
     return first;
 }

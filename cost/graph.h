@@ -38,6 +38,14 @@ struct link {
     uint32_t entry; /* number of its entry among the ready that counts */
 };
 
+/* What orders by hiding (hiding.c): of a unit. */
+struct hidden {
+    int64_t ps;
+    int64_t before_ps, depth_ps; /* collectives that it waits for, the longest chain; and with itself */
+    uint32_t readers;            /* that are not placed */
+    bool collective, early;      /* early: it waits for no product and no collective */
+};
+
 /* a unit that may run, in a heap */
 struct ready {
     int64_t bytes; /* that it frees */
@@ -64,8 +72,24 @@ struct price_graph {
     uint32_t numbered;       /* entries that were put into it */
     uint32_t *order, placed; /* units but arguments */
     size_t order_room;
+    struct hidden *hidden; /* per unit */
+    size_t hidden_room;
+    uint32_t *computations, *dones; /* heaps of units */
+    size_t computation_room, done_room;
     struct kernel *line; /* the kernels in that order */
     size_t line_room;
 };
+
+/* the kernel after k in the unit's order; 0: there is none */
+static inline uint32_t price_next_in_unit(const struct price_graph *graph, const struct unit *unit,
+                                          uint32_t k)
+{
+    if (unit->first == unit->last)
+        return graph->scratch->kernels[k].next;
+    return k < unit->last ? k + 1 : 0;
+}
+
+/* hiding.c: the order of the units, which are as make_units leaves them; kernels have their times */
+void price_order_hiding(struct price_graph *graph);
 
 #endif

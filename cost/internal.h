@@ -101,6 +101,7 @@ struct price_program {
     struct op_info *ops;
     uint32_t *alias_result;   /* per argument: the result that takes its buffer, or NDA_NONE */
     uint32_t *alias_argument; /* per result: the argument whose buffer it takes, or NDA_NONE */
+    bool has_barriers;        /* an optimization_barrier: something is computed again (jax.checkpoint) */
     uint8_t *donated;         /* per argument: aliased, or a donor without a fixed result */
 };
 struct price_program *price_program_create(const struct nda *n);
@@ -181,6 +182,8 @@ enum { RECOMPUTE_ROOTS = 4, RECOMPUTE_ITSELF = 255 };
 struct recompute {
     int64_t total, effort; /* bytes of all roots; effort as bytes moved meanwhile */
     uint32_t roots;        /* first in again_roots */
+    bool gathered;         /* it is a gather's result, which reads as much as it has */
+    uint8_t gathers;       /* so many operands are */
     uint32_t count;        /* at most RECOMPUTE_ROOTS: what is beyond counts in total alone; or ITSELF */
 };
 
@@ -508,6 +511,8 @@ int64_t price_ordered_copy(const struct price_scratch *scratch, const struct spm
 /* after price_fuse: the kernels depth first from the results; borrowed from the scratch until its next
  * call */
 const struct kernel *price_depth_first(struct price_scratch *scratch, const struct spmd_local *local);
+/* .. in that of a scheduler that hides collectives (hiding.c), after price_times */
+const struct kernel *price_hiding(struct price_scratch *scratch, const struct spmd_local *local);
 /* right after price_depth_first: the same by memory, of what is ready the kernel that frees most */
 const struct kernel *price_by_memory(struct price_scratch *scratch);
 

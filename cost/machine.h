@@ -78,7 +78,13 @@ struct cost_table {
  * larger of that order and depth first from the results, in which XLA's CPU compiler runs whatever it is
  * given. Else one order for time and memory: as the walk made them; depth first; of the steps that are
  * ready what frees most memory. */
-enum cost_order { COST_ORDER_EITHER, COST_ORDER_PROGRAM, COST_ORDER_DEPTH_FIRST, COST_ORDER_MEMORY };
+enum cost_order {
+    COST_ORDER_EITHER,
+    COST_ORDER_PROGRAM,
+    COST_ORDER_DEPTH_FIRST,
+    COST_ORDER_MEMORY,
+    COST_ORDER_HIDING
+};
 
 struct cost_machine {
     struct cost_device device;          /* with overrides applied */

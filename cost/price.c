@@ -63,6 +63,18 @@ static int64_t try_order(struct price_scratch *scratch, const struct spmd_local 
     return here.peak_bytes;
 }
 
+/* of a compiler whose scheduler hides collectives; leaves the scratch as of program order */
+static void price_hiding_order(struct price_scratch *scratch, const struct spmd_local *local,
+                               struct price *out)
+{
+    struct price of_program = {0};
+    price_memory(scratch, local, price_hiding(scratch, local), COST_ORDER_HIDING, out);
+    out->peak_order = COST_ORDER_HIDING;
+    out->hiding_peak_bytes = out->peak_bytes;
+    price_memory(scratch, local, scratch->kernels, COST_ORDER_PROGRAM, &of_program);
+    out->program_peak_bytes = of_program.peak_bytes;
+}
+
 /* the orders that a compiler tries; leaves the scratch as of program order */
 static void price_orders(struct price_scratch *scratch, const struct spmd_local *local, struct price *out)
 {
@@ -84,24 +96,59 @@ static void price_orders(struct price_scratch *scratch, const struct spmd_local 
     *out = of_program;
 }
 
+/* Near the limit XLA:GPU computes values again instead of holding them (HloRematerialization, after its
+ * schedule), until its count of temporaries is below what it leaves them. */
+static void rematerialise(const struct cost_machine *machine, struct price *out)
+{
+    const struct cost_backend *backend = machine->backend;
+    int64_t boundary = out->argument_bytes + out->output_bytes - out->alias_bytes,
+            temporaries = out->peak_bytes - boundary,
+            limit = (machine->device.memory_bytes / 100 * backend->remat_memory - boundary) / 100 *
+                    backend->remat_temporaries;
+    if (!backend->remat_memory || temporaries <= limit)
+        return;
+    int64_t reached = limit > 0 ? limit / 100 * backend->remat_counted : 0,
+            stays = temporaries / 100 * backend->remat_least;
+    reached = reached > stays ? reached : stays;
+    out->rematerialised_bytes = temporaries - reached;
+    out->peak_bytes -= out->rematerialised_bytes;
+}
+
+/* what computing that again takes */
+static void add_rematerialised(const struct cost_machine *machine, struct price *out)
+{
+    if (!out->rematerialised_bytes)
+        return;
+    struct price_rates rates = price_rates_of(machine);
+    int64_t ps = cost_round_ps((double)out->rematerialised_bytes * machine->backend->remat_moves *
+                               rates.ps_per_byte * rates.weight);
+    out->step_ps += ps;
+    out->compute_ps += ps;
+}
+
 void price_local(const struct spmd_local *local, const struct cost_machine *machine,
                  struct price_scratch **scratch, const struct price_fold *fold, struct price *out)
 {
     struct price_scratch *s = *scratch = *scratch ? *scratch : price_scratch_create(NULL);
     s->fold = fold;
     find_kernels(local, machine, scratch, out);
-    if (machine->order == COST_ORDER_EITHER)
+    if (machine->order == COST_ORDER_EITHER && machine->asynchronous && machine->backend->hides &&
+        !s->program->has_barriers)
+        price_hiding_order(s, local, out);
+    else if (machine->order == COST_ORDER_EITHER)
         price_orders(s, local, out);
     else {
         price_memory(s, local, s->kernels, (enum cost_order)local->order, out);
         out->peak_order = COST_ORDER_PROGRAM;
     }
+    rematerialise(machine, out);
     if (fold) {
         struct price_unfolded *unfolded = price_unfold(s, local, machine);
         price_run_kernels(&unfolded->scratch, &unfolded->local, machine, NULL, out);
     } else {
         price_run_kernels(s, local, machine, NULL, out);
     }
+    add_rematerialised(machine, out);
     s->fold = NULL;
 }
 
@@ -109,16 +156,17 @@ void price_local(const struct spmd_local *local, const struct cost_machine *mach
 static const char *const order_words[][2] = {[COST_ORDER_EITHER] = {"in program order", "program"},
                                              [COST_ORDER_PROGRAM] = {"in program order", "program"},
                                              [COST_ORDER_DEPTH_FIRST] = {"depth first", "depth_first"},
-                                             [COST_ORDER_MEMORY] = {"by memory", "memory"}};
+                                             [COST_ORDER_MEMORY] = {"by memory", "memory"},
+                                             [COST_ORDER_HIDING] = {"as collectives are hidden", "hiding"}};
 
 const char *price_order_words(uint8_t order)
 {
-    return order_words[order <= COST_ORDER_MEMORY ? order : COST_ORDER_EITHER][0];
+    return order_words[order <= COST_ORDER_HIDING ? order : COST_ORDER_EITHER][0];
 }
 
 const char *price_order_name(uint8_t order)
 {
-    return order_words[order <= COST_ORDER_MEMORY ? order : COST_ORDER_EITHER][1];
+    return order_words[order <= COST_ORDER_HIDING ? order : COST_ORDER_EITHER][1];
 }
 
 bool price_reorder_to_peak(struct spmd_local *local, const struct cost_machine *machine, struct price *price)
@@ -298,6 +346,8 @@ void price_held_find(const struct spmd_local *local, const struct cost_machine *
     struct price price;
     find_kernels(local, machine, &scratch, &price);
     const struct kernel *line = scratch->kernels;
+    if (order == COST_ORDER_HIDING)
+        line = price_hiding(scratch, local);
     if (order == COST_ORDER_DEPTH_FIRST || order == COST_ORDER_MEMORY)
         line = price_depth_first(scratch, local);
     if (order == COST_ORDER_MEMORY)

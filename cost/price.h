@@ -23,10 +23,20 @@ struct price {
     int64_t program_peak_bytes, depth_first_peak_bytes;
     /* and by memory, of a backend that takes the order of the least peak; else 0 */
     int64_t memory_peak_bytes;
-    uint8_t peak_order; /* enum cost_order: the one that peak_bytes is of; never EITHER */
-    uint32_t peak_step; /* step in which the larger peak stands, whatever ran before it */
+    /* and as collectives are hidden, of a backend whose scheduler does; else 0 */
+    int64_t hiding_peak_bytes;
+    int64_t rematerialised_bytes; /* what those take more than peak_bytes: the compiler computes it again */
+    uint8_t peak_order;           /* enum cost_order: the one that peak_bytes is of; never EITHER */
+    uint32_t peak_step;           /* step in which the larger peak stands, whatever ran before it */
     int64_t argument_bytes, output_bytes, alias_bytes; /* per device */
 };
+
+/* May the peak of an order that hides collectives, of a fold, be on the other side of the limit than the whole
+ * program's? */
+static inline bool price_near_limit(const struct price *price, int64_t memory_limit_bytes)
+{
+    return price->peak_bytes > memory_limit_bytes / 20 * 17 && price->peak_bytes < memory_limit_bytes / 5 * 6;
+}
 
 /* Scratch that a search reuses from one evaluation to the next (one a thread; zeroed at first). */
 struct price_scratch;

@@ -49,6 +49,10 @@ static inline bool by_roots(const struct price_scratch *scratch, const struct re
            again->total + again->effort <= bytes + statistics(scratch, bytes);
 }
 
+/* What is computed from two gathered arrays is rather stored: XLA:GPU stores the sum of two (messages of a
+ * graph's edges), whose roots would be read in half of the time. */
+enum { GATHERS_APART = 2 };
+
 /* what an operand adds: its roots, or itself */
 static void add_operand(struct price_scratch *scratch, const struct spmd_local *local, struct recompute *out,
                         uint32_t operand, int64_t cut)
@@ -57,6 +61,8 @@ static void add_operand(struct price_scratch *scratch, const struct spmd_local *
     int64_t bytes = local->values[operand].bytes;
     if (!by_roots(scratch, again, bytes)) {
         add_root(scratch, out, operand, at_most(bytes, cut));
+        if (again->gathered && out->gathers++)
+            out->effort += GATHERS_APART * bytes;
         return;
     }
     for (uint32_t i = 0; i < again->count; i++) {
@@ -71,6 +77,7 @@ static inline void stands_alone(struct price_scratch *scratch, const struct spmd
     struct recompute *again = &scratch->again[value];
     again->total = local->values[value].bytes;
     again->effort = 0;
+    again->gathered = false;
     again->count = RECOMPUTE_ITSELF;
 }
 
@@ -81,6 +88,20 @@ static bool of_centred(const struct price_scratch *scratch, const struct spmd_lo
     uint32_t from = local->values[local->operands[step->operands]].step;
     return scratch->rules & COST_FUSE_ROWS && step->operand_count == 1 && from != SPMD_NONE &&
            local->steps[from].kind == SPMD_OP && step_info(scratch, &local->steps[from])->centred;
+}
+
+/* of a gather: as many bytes as it has, wherever they lie, and its indices */
+static struct recompute weigh_gather(struct price_scratch *scratch, const struct spmd_local *local,
+                                     const struct spmd_step *step)
+{
+    const uint32_t *operands = local->operands + step->operands;
+    struct recompute again = {.roots = (uint32_t)scratch->again_root_count, .gathered = true};
+    GROW(scratch->again_roots, scratch->again_root_room, again.roots + RECOMPUTE_ROOTS);
+    add_root(scratch, &again, operands[0], local->values[step->results].bytes);
+    for (uint32_t operand = 1; operand < step->operand_count; operand++)
+        add_operand(scratch, local, &again, operands[operand], INT64_MAX);
+    scratch->again_root_count += again.count;
+    return again;
 }
 
 /* result number `result` of a step that fuses */
@@ -94,6 +115,7 @@ static void weigh(struct price_scratch *scratch, const struct spmd_local *local,
     uint32_t only = step->operand_count == 1 || alias ? operands[result] : SPMD_NONE;
     if (only != SPMD_NONE && !cuts && by_roots(scratch, &scratch->again[only], local->values[only].bytes)) {
         again = scratch->again[only]; /* the same roots, which nothing changes any more */
+        again.gathered = false;
     } else if (info->class != OP_FREE) {
         GROW(scratch->again_roots, scratch->again_root_room, again.roots + RECOMPUTE_ROOTS);
         for (uint32_t operand = 0; operand < step->operand_count; operand++)
@@ -121,7 +143,10 @@ void price_weigh(struct price_scratch *scratch, const struct spmd_local *local)
         const struct spmd_step *step = &local->steps[i];
         const struct op_info *info = price_info_of(scratch, step);
         for (uint32_t result = 0; result < step->result_count; result++)
-            if (fuses(info) && !(info->scores && scratch->stores_softmax) && !price_is_barrier(scratch, step))
+            if (info->class == OP_GATHER && scratch->rules & COST_FUSE_GATHERED)
+                scratch->again[step->results + result] = weigh_gather(scratch, local, step);
+            else if (fuses(info) && !(info->scores && scratch->stores_softmax) &&
+                     !price_is_barrier(scratch, step))
                 weigh(scratch, local, step, info, result);
             else
                 stands_alone(scratch, local, step->results + result);

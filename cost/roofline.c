@@ -453,8 +453,10 @@ struct price_program *price_program_create(const struct nda *n)
     struct price_program *program = mem_zalloc(1, sizeof *program);
     program->nda = n;
     program->ops = mem_zalloc((size_t)n->program->op_count + 1, sizeof *program->ops);
-    for (uint32_t op = 0; op < n->program->op_count; op++)
+    for (uint32_t op = 0; op < n->program->op_count; op++) {
         program->ops[op] = describe_op(n->program, op);
+        program->has_barriers |= program->ops[op].barrier;
+    }
     find_donations(program);
     price_find_epilogues(program);
     price_find_turns(program);

@@ -43,14 +43,6 @@ static inline bool is_barrier(const struct unit *unit)
     return unit->first > unit->last;
 }
 
-/* the kernel after k in the unit's order; 0: there is none */
-static inline uint32_t next_in_unit(const struct price_graph *graph, const struct unit *unit, uint32_t k)
-{
-    if (unit->first == unit->last)
-        return graph->scratch->kernels[k].next;
-    return k < unit->last ? k + 1 : 0;
-}
-
 static void add_read(struct price_graph *graph, uint32_t self, uint32_t from)
 {
     if (from == self || graph->units[from].read_by == self + 1)
@@ -80,7 +72,8 @@ static void add_reads(struct price_graph *graph, uint32_t self)
         const struct barrier *barrier = &graph->scratch->barriers[self - graph->local->argument_count];
         add_roots(graph, self, barrier->roots, barrier->root_count, barrier->behind);
     }
-    for (uint32_t k = unit->first, more = !is_barrier(unit); more; k = more = next_in_unit(graph, unit, k)) {
+    for (uint32_t k = unit->first, more = !is_barrier(unit); more;
+         k = more = price_next_in_unit(graph, unit, k)) {
         const struct kernel *kernel = &graph->scratch->kernels[k];
         add_roots(graph, self, kernel->roots, kernel->root_count, kernel->behind);
     }
@@ -93,7 +86,7 @@ static void add_unit(struct price_graph *graph, uint32_t kernel)
     const struct price_scratch *scratch = graph->scratch;
     struct unit *unit = &graph->units[graph->count];
     *unit = (struct unit){.first = kernel, .last = unit_end(graph, kernel)};
-    for (uint32_t k = kernel, more = 1; more; k = more = next_in_unit(graph, unit, k)) {
+    for (uint32_t k = kernel, more = 1; more; k = more = price_next_in_unit(graph, unit, k)) {
         const struct spmd_step *step = &graph->local->steps[scratch->kernels[k].step];
         graph->unit_of[scratch->kernels[k].step] = graph->count;
         for (uint32_t value = step->results; value < step->results + step->result_count; value++)
@@ -247,7 +240,8 @@ static void order_depth_first(struct price_graph *graph)
 
 static void put_in_line(struct price_graph *graph, const struct unit *unit, uint32_t *count)
 {
-    for (uint32_t k = unit->first, more = !is_barrier(unit); more; k = more = next_in_unit(graph, unit, k))
+    for (uint32_t k = unit->first, more = !is_barrier(unit); more;
+         k = more = price_next_in_unit(graph, unit, k))
         graph->line[(*count)++] = graph->scratch->kernels[k];
 }
 
@@ -400,6 +394,15 @@ const struct kernel *price_depth_first(struct price_scratch *scratch, const stru
     return line_of(graph);
 }
 
+const struct kernel *price_hiding(struct price_scratch *scratch, const struct spmd_local *local)
+{
+    if (!scratch->kernel_count)
+        return scratch->kernels;
+    struct price_graph *graph = make_units(scratch, local);
+    price_order_hiding(graph);
+    return line_of(graph);
+}
+
 const struct kernel *price_by_memory(struct price_scratch *scratch)
 {
     if (!scratch->kernel_count)
@@ -461,11 +464,15 @@ void price_reorder(struct spmd_local *local, const struct cost_machine *machine,
     price_fuse(*scratch, local);
     price_combine(*scratch, local);
     price_siblings(*scratch, local);
+    if (order == COST_ORDER_HIDING)
+        price_times(*scratch, local, machine);
     if (!(*scratch)->kernel_count)
         return;
     struct price_graph *graph = make_units(*scratch, local);
     if (order == COST_ORDER_DEPTH_FIRST)
         order_depth_first(graph);
+    else if (order == COST_ORDER_HIDING)
+        price_order_hiding(graph);
     else
         order_by_memory(graph);
     struct steps out = {.order = mem_zalloc((size_t)local->step_count + 1, sizeof *out.order),

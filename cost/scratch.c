@@ -22,6 +22,9 @@ static void graph_destroy(struct price_graph *graph)
     VEC_FREE(&graph->ready);
     free(graph->links);
     free(graph->feeds);
+    free(graph->hidden);
+    free(graph->computations);
+    free(graph->dones);
     free(graph);
 }
 

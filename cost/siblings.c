@@ -91,8 +91,31 @@ static void chain(struct price_scratch *scratch, const struct spmd_local *local,
     k->follows = true;
 }
 
+/* Kernels that read nothing: zeros that are scattered into. Those of one size are made at once, when the
+ * first of them is needed. Source: final HLO of XLA:GPU (graph: loop_broadcast_fusion with eight results). */
+enum { ZEROS_KNOWN = 8 };
+struct zeros {
+    uint32_t leaders[ZEROS_KNOWN], count;
+};
+
+static void join_zeros(struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel,
+                       struct zeros *zeros)
+{
+    int64_t bytes = local->values[local->steps[scratch->kernels[kernel].step].results].bytes;
+    for (uint32_t i = 0; i < zeros->count; i++) {
+        uint32_t leader = zeros->leaders[i];
+        if (local->values[local->steps[scratch->kernels[leader].step].results].bytes == bytes) {
+            scratch->groups[kernel].leader = leader;
+            chain(scratch, local, leader, kernel);
+            return;
+        }
+    }
+    if (zeros->count < ZEROS_KNOWN)
+        zeros->leaders[zeros->count++] = kernel;
+}
+
 static void join(struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel,
-                 uint32_t region)
+                 uint32_t region, struct zeros *zeros)
 {
     struct kernel *k = &scratch->kernels[kernel];
     const struct spmd_step *step = &local->steps[k->step];
@@ -105,6 +128,10 @@ static void join(struct price_scratch *scratch, const struct spmd_local *local, 
     own->elements = value_elements(local, reduce ? local->operands[step->operands] : step->results);
     own->reduced = reduce ? local->values[step->results].bytes : 0;
     own->free = may_run_first(scratch, local, k, own->elements);
+    if (!k->root_count && own->elements > 1 && !step->depth && scratch->rules & COST_FUSE_GATHERED) {
+        join_zeros(scratch, local, kernel, zeros);
+        return;
+    }
     uint32_t best = kernel;
     for (uint32_t i = k->roots; i < k->roots + k->root_count; i++) {
         uint32_t reader = scratch->readers[scratch->pool[i].value];
@@ -183,10 +210,11 @@ void price_siblings(struct price_scratch *scratch, const struct spmd_local *loca
     GROW(scratch->readers, scratch->reader_room, local->value_count + 1);
     memset(scratch->readers, 0, (size_t)local->value_count * sizeof *scratch->readers);
     uint32_t marks = 0;
+    struct zeros zeros = {.count = 0};
     for (uint32_t kernel = 0; kernel < scratch->kernel_count; kernel++) {
         const struct spmd_step *step = &local->steps[scratch->kernels[kernel].step];
         marks += !step_is_local(step->kind) && !spmd_step_is_collective(step);
-        join(scratch, local, kernel, step->depth ? marks : 0);
+        join(scratch, local, kernel, step->depth ? marks : 0, &zeros);
     }
     if (scratch->rules & COST_FUSE_EPILOGUE)
         join_products(scratch, local);

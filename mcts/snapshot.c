@@ -65,6 +65,7 @@ static void get_list(struct bytes_reader *bytes_reader, const struct search *sea
 #define PRICE_FIELDS(X) \
     X(step_ps) X(compute_ps) X(matmul_ps) X(communication_ps) X(exposed_ps) \
     X(critical_path_ps) X(peak_bytes) X(program_peak_bytes) X(depth_first_peak_bytes) X(memory_peak_bytes) \
+    X(hiding_peak_bytes) X(rematerialised_bytes) \
     X(peak_order) X(peak_step) \
     X(argument_bytes) X(output_bytes) X(alias_bytes)
 /* clang-format on */

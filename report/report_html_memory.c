@@ -17,6 +17,20 @@ static void write_note(const struct report *report, bool far, char note[NOTE])
     report_bytes(report->price.program_peak_bytes, program);
     report_bytes(report->price.depth_first_peak_bytes, depth_first);
     report_bytes(report->price.memory_peak_bytes, by_memory);
+    if (report->price.hiding_peak_bytes) {
+        report_bytes(report->price.hiding_peak_bytes, by_memory);
+        int written = snprintf(
+            note, NOTE,
+            "Bytes alive on one device in each step. The limit is %s%s. Peak in program order %s, as the "
+            "compiler hides collectives %s: that counts and is drawn.",
+            limit, far ? ", far above what is drawn" : "", program, by_memory);
+        if (report->price.rematerialised_bytes && written > 0 && written < NOTE) {
+            report_bytes(report->price.rematerialised_bytes, by_memory);
+            snprintf(note + written, NOTE - (size_t)written,
+                     " Near the limit the compiler computes %s of it again.", by_memory);
+        }
+        return;
+    }
     bool tries = report->price.memory_peak_bytes > 0; /* orders, and takes the best */
     snprintf(
         note, NOTE,

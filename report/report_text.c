@@ -204,6 +204,16 @@ static void write_at_peak(const struct report *report, struct text *text)
         text_printf(text, "%10s %6s  all others\n", bytes, "");
 }
 
+static void write_rematerialised(const struct report *report, struct text *text)
+{
+    char again[32], peak[32];
+    if (!report->price.rematerialised_bytes)
+        return;
+    report_bytes(report->price.rematerialised_bytes, again);
+    report_bytes(report->price.peak_bytes, peak);
+    text_printf(text, "of it %s are computed again near the limit, so that %s are left;\n", again, peak);
+}
+
 static void write_memory(const struct report *report, struct text *text)
 {
     char program[32], depth_first[32], by_memory[32], title[120];
@@ -220,15 +230,22 @@ static void write_memory(const struct report *report, struct text *text)
              rows < MEMORY_ROWS ? "step" : "sixteenth of its steps",
              far ? "a full bar is the peak, far below the limit" : "| is the limit");
     heading(text, title);
-    text_printf(text, "peak %s in program order, %s depth first", program, depth_first);
-    if (report->price.memory_peak_bytes) {
+    if (report->price.hiding_peak_bytes) {
+        report_bytes(report->price.hiding_peak_bytes, by_memory);
+        text_printf(text, "peak %s in program order, %s as the compiler hides collectives: that counts;\n",
+                    program, by_memory);
+        write_rematerialised(report, text);
+    } else if (report->price.memory_peak_bytes) {
         report_bytes(report->price.memory_peak_bytes, by_memory);
         text_printf(text,
-                    ", %s by memory:\nthe compiler takes of the last two the one that is less before it "
-                    "copies arguments;\n",
-                    by_memory);
+                    "peak %s in program order, %s depth first, %s by memory:\nthe compiler takes of the last "
+                    "two the one that is less before it copies arguments;\n",
+                    program, depth_first, by_memory);
     } else {
-        text_add(text, ": a compiler may choose, so the larger counts;\n");
+        text_printf(
+            text, "peak %s in program order, %s depth first: a compiler may choose, so the larger counts;\n",
+            program, depth_first);
+        write_rematerialised(report, text);
     }
     text_printf(text, "below the steps %s\n", price_order_words(report->price.peak_order));
     for (uint32_t row = 0; row < rows; row++) {

@@ -25,7 +25,7 @@ static const struct sample {
     {"/tests/models/gpt_torch.mlir.gz", "data=4,model=4", "tpu-v5p", 8, 200, 0.002, 0.9},
     /* weights' gradients behind the rest: which stream is ahead then depends on how many layers there were */
     {"/tests/models/t2b.mlir.gz", "data=8,model=8", "a100-40", 18, 60, 0.0005, 0.95},
-    {"/tests/models/gpt.mlir.gz", "data=4,model=4", "h100", 32, 40, 0.0005, 0.95},
+    {"/tests/models/gpt.mlir.gz", "data=4,model=4", "h100", 32, 40, 0.0005, 0.9},
 };
 
 /* limit_bytes: of a device's memory; 0: what it has */
@@ -89,7 +89,7 @@ static void prices_are_near(void **state)
                       samples[i].plans, 100 * worst);
         assert_true(sum / samples[i].plans <= samples[i].mean);
         assert_true(near >= samples[i].share * samples[i].plans);
-        assert_true(worst <= 0.05);
+        assert_true(worst <= 0.08);
         plan_release(&plan);
         evaluator_session_destroy(session);
         fold_destroy(fold);
@@ -176,6 +176,20 @@ static void searches_publish_whole_prices(void **state)
     subject_close(&subject);
 }
 
+/* nothing is computed again, as near a device's limit */
+static const struct sample roomier = {"/tests/models/t2b.mlir.gz", "data=8,model=8", "h200", 18, 60, 0, 0};
+
+/* where nothing is hidden memory is priced in program order and depth first */
+static void open_blocking(const struct sample *sample, int64_t limit_bytes, struct subject *subject)
+{
+    struct error e;
+    open_limited(sample, limit_bytes, subject);
+    struct spmd_options options = *evaluator_options(subject->evaluator);
+    evaluator_destroy(subject->evaluator);
+    subject->machine.asynchronous = false;
+    ASSERT_OK(evaluator_create(subject->context, &subject->machine, &options, &subject->evaluator, &e), &e);
+}
+
 /* where the order of the fold's ends holds much more than the program's, the peak is the whole program's */
 static void memory_that_the_fold_cannot_tell_is_priced_whole(void **state)
 {
@@ -185,7 +199,7 @@ static void memory_that_the_fold_cannot_tell_is_priced_whole(void **state)
     struct error e;
     struct rng rng = {7};
     uint32_t count;
-    open_sample(&samples[3], &subject);
+    open_blocking(&roomier, 0, &subject);
     assert_true(evaluator_fold(subject.evaluator, 4));
     struct evaluator_session *session = evaluator_session_create(subject.evaluator);
     const struct plan_decision *decisions = plan_context_decisions(subject.context, &count);
@@ -204,6 +218,40 @@ static void memory_that_the_fold_cannot_tell_is_priced_whole(void **state)
     subject_close(&subject);
 }
 
+/* of an order that hides collectives: a fold and the whole program are on the same side of the limit */
+static void near_the_limit_the_whole_is_priced(void **state)
+{
+    (void)state;
+    struct subject subject;
+    struct plan plan;
+    struct error e;
+    struct rng rng = {7};
+    uint32_t count, fit = 0, same = 0;
+    open_sample(&samples[3], &subject);
+    assert_true(evaluator_fold(subject.evaluator, 4));
+    struct evaluator_session *session = evaluator_session_create(subject.evaluator);
+    const struct plan_decision *decisions = plan_context_decisions(subject.context, &count);
+    plan_init(&plan, subject.nda, &subject.mesh);
+    for (uint32_t k = 0; k < 200; k++) {
+        struct price whole, folded;
+        plan_copy(&plan, plan_context_start(subject.context));
+        for (uint64_t n = 1 + rng_below(&rng, 8); n-- > 0;)
+            plan_apply(subject.context, &plan, decisions[rng_below(&rng, count)]);
+        ASSERT_OK(evaluator_price(session, &plan, &whole, NULL, &e), &e);
+        ASSERT_OK(evaluator_price_folded(session, &plan, NULL, &folded, NULL, &e), &e);
+        assert_int_equal(whole.peak_order, COST_ORDER_HIDING);
+        int64_t limit = subject.machine.memory_limit_bytes;
+        assert_int_equal(whole.peak_bytes <= limit, folded.peak_bytes <= limit);
+        fit += whole.peak_bytes <= limit;
+        same += apart(folded.peak_bytes, whole.peak_bytes) <= 0.005;
+    }
+    assert_in_range(fit, 1, 199);
+    assert_true(same >= 180);
+    plan_release(&plan);
+    evaluator_session_destroy(session);
+    subject_close(&subject);
+}
+
 #define ROOMY (INT64_C(1) << 42) /* any plan of t2b fits */
 /* .. but where a plan that fits costs too much: then it is the most that it may hold, and the same cost */
 static void memory_of_a_hopeless_plan_is_left_open(void **state)
@@ -215,7 +263,7 @@ static void memory_of_a_hopeless_plan_is_left_open(void **state)
     struct error e;
     struct rng rng = {7};
     uint32_t count, left_open = 0;
-    open_limited(&samples[3], ROOMY, &subject);
+    open_blocking(&roomier, ROOMY, &subject);
     assert_true(evaluator_fold(subject.evaluator, 4));
     struct evaluator_session *session = evaluator_session_create(subject.evaluator);
     const struct plan_decision *decisions = plan_context_decisions(subject.context, &count);
@@ -404,6 +452,7 @@ int main(void)
                                        cmocka_unit_test(late_gradients_fold),
                                        cmocka_unit_test(thin_plans_are_the_same_plans),
                                        cmocka_unit_test(memory_that_the_fold_cannot_tell_is_priced_whole),
+                                       cmocka_unit_test(near_the_limit_the_whole_is_priced),
                                        cmocka_unit_test(memory_of_a_hopeless_plan_is_left_open),
                                        cmocka_unit_test(a_layer_of_its_own_makes_no_plan_thin),
                                        cmocka_unit_test(threads_change_no_expert)};

@@ -175,7 +175,7 @@ static void small_models_beat_their_baselines(void **state)
         never_worse_than_a_baseline_on(models[i], 0);
 }
 
-/* small/gpt on eight devices: below 1.03 MB a plan fits only when weights are gathered again. Down to 955 kB
+/* small/gpt on eight devices: below 1.14 MB a plan fits only when weights are gathered again. Down to 1.08 MB
  * an expert does so already; where no expert fits, gathering again is offered to the search; where memory is
  * no matter it is not. */
 static void weights_are_gathered_again_where_memory_binds(void **state)
@@ -184,7 +184,7 @@ static void weights_are_gathered_again_where_memory_binds(void **state)
     static const struct {
         int64_t limit;
         bool fits, offers;
-    } cases[] = {{960000, true, false}, {900000, false, true}, {0, true, false}};
+    } cases[] = {{1080000, true, false}, {900000, false, true}, {0, true, false}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct subject subject;
         struct search *search;
@@ -250,8 +250,8 @@ static void expect_descents(const char *model, const char *mesh, int64_t limit, 
 static void what_does_not_fit_is_descended_from(void **state)
 {
     (void)state;
-    expect_descents("small/gpt_torch.mlir", "a=2,b=8", 260000, true);
-    expect_descents("small/gpt_torch.mlir", "a=2,b=8", 180000, false); /* an expert that fits is better */
+    expect_descents("small/gpt_torch.mlir", "a=2,b=8", 340000, true);
+    expect_descents("small/gpt_torch.mlir", "a=2,b=8", 160000, false); /* an expert that fits is better */
     expect_descents("small/itx.mlir", "a=2,b=8", 70000, true);         /* no expert fits */
 }
 
