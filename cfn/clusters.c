@@ -3,7 +3,8 @@
  *   joined pair    a triangle with each common neighbour
  *   other pair     with two common neighbours or more: a chord, unless the chord the other way is there
  *
- * The cheapest first, by the values of all three, so that a limit on the work of a sweep keeps most of them. */
+ * The cheapest first, by the values of all three, so that a limit on the work of a sweep keeps most of them.
+ * A square gets its cheaper chord. */
 #include "cfn/clusters.h"
 
 #include "cfn/kernel.h"

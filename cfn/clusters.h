@@ -1,5 +1,5 @@
-/* Clusters of three nodes over a model, for its bound. TRW-S bounds each link by itself, and what goes round a
- * cycle escapes it. A cluster moves costs between the three links of a triangle; where a cycle of four has no
+/* Clusters of three nodes over a model, for its bound. TRW-S bounds each link by itself, and what goes round
+ * a cycle escapes it. A cluster moves costs between the three links of a triangle; where a cycle of four has no
  * triangle a chord, a link of zeros, makes two:
  *
  *       0 --- 1          cluster (0, 1, 2) on links 01, 12, 02
@@ -9,8 +9,8 @@
  *
  *     moved[01](a, b) + moved[12](b, c) + moved[02](a, c) <= 0      for all a, b, c, in integers
  *
- * The relaxed model has the nodes, values and items of the model and every link's table with what clusters moved
- * to it: no assignment costs more there, so that its bounds are the model's, whatever was moved. */
+ * The relaxed model has the nodes, values and items of the model and every link's table with what clusters
+ * moved to it: no assignment costs more there, so that its bounds are the model's, whatever was moved. */
 #ifndef TOAST_CFN_CLUSTERS_H
 #define TOAST_CFN_CLUSTERS_H
 

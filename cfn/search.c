@@ -35,7 +35,9 @@ enum {
     STEPS_A_PHASE = 40,    /* of the multipliers, that a dual phase should have room for */
     PROVE_IDLE = 2,        /* phases of branching in a row that did not raise the bound: then only */
     PROVE_IDLE_ROUNDS = 8, /* one round in so many tries again */
-    TIGHTEN_STEPS = 10,    /* that tightening should have room for, of some six passes each */
+    MOST_DIVE_NODES = 1000,
+    LEAST_DIVES = 48,   /* that a part of a phase should have room for; or one on every node */
+    TIGHTEN_STEPS = 10, /* that tightening should have room for, of some six passes each */
     TIGHTEN_PASSES = 6,
     TIGHTEN_IDLE_ROUNDS = 6, /* after one that gained little, before it is tried again */
     TIGHTEN_PHASES = 3,      /* lengths of a phase that tightening may take; it ends by itself */
@@ -57,7 +59,7 @@ static const double write_s = 0.2, write_share = 0.005, most_pass_share = 0.25;
 /* what cannot be interrupted, a pass or a certificate, takes at most so long for each table entry */
 static const double slow_entry_s = 6e-9;
 static const double probe_share = 0.05; /* of the budget, for probing every value before branching */
-static const double dive_share = 0.5;   /* of D, has room for one dive on every node */
+static const double dive_share = 0.5;   /* of D, has room for LEAST_DIVES */
 static const double sweep_share =
     0.1; /* of tightening's work: cells that a sweep over all clusters touches */
 /* gap worth it, of the cost; raise of the bound worth another round of it, of the gap */
@@ -371,12 +373,14 @@ static bool still_rising(const struct cfn_search *search)
 /* On models where a phase is long enough: dives are of the whole network. */
 static bool may_dive(const struct cfn_search *search)
 {
-    return cfn_dive_work(search->model) * search->model->node_count <
-           dive_share * phase_units(search) * unit_work;
+    if (search->model->node_count > MOST_DIVE_NODES)
+        return false;
+    int32_t dives = search->model->node_count < LEAST_DIVES ? search->model->node_count : LEAST_DIVES;
+    return cfn_dive_work(search->model) * dives < dive_share * phase_units(search) * unit_work;
 }
 
-/* Once the multipliers have settled: where a gap is left, that clusters closed some of when they were last tried,
- * and where there is room for it. */
+/* Once the multipliers have settled: where there is room for it and a gap is left, of which clusters closed some
+ * when they were last tried. */
 static bool may_tighten(const struct cfn_search *search)
 {
     const struct cfn_point *best = best_of_all(search);

@@ -34,6 +34,7 @@ void cfn_worker_create(const struct cfn_model *model, int number, uint64_t seed,
     worker->rate = mem_zalloc(t, sizeof(double));
     worker->average = mem_zalloc(t, sizeof(double));
     worker->sign = mem_zalloc(t, sizeof *worker->sign);
+    worker->shifted = mem_zalloc(t, sizeof *worker->shifted);
     worker->profile = mem_zalloc(t, sizeof *worker->profile);
     worker->unary = mem_zalloc(model->value_count + 16, sizeof *worker->unary);
     worker->all = mem_zalloc(n, sizeof *worker->all);
@@ -65,6 +66,7 @@ void cfn_worker_release(struct cfn_worker *worker)
     free(worker->average);
     free(worker->sign);
     free(worker->profile);
+    free(worker->shifted);
     free(worker->unary);
     free(worker->all);
     free(worker->ball);

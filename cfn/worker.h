@@ -61,6 +61,7 @@ struct cfn_worker {
     int32_t *all, *ball, *changed, *old, *seen;
     int32_t seen_now;
     int64_t *profile;
+    double *shifted; /* running sums of multipliers, time_count + 1 */
 };
 
 void cfn_worker_create(const struct cfn_model *model, int number, uint64_t seed, struct cfn_worker *worker);
