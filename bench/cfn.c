@@ -98,17 +98,12 @@ static int measure_all(char *argument, struct cfn_budget budget, int ablation, i
     static const struct {
         const char *name;
         unsigned without;
-    } parts[] = {{"- dual", CFN_WITHOUT_DUAL},
-                 {"- lns", CFN_WITHOUT_LNS},
-                 {"- crossover", CFN_WITHOUT_CROSSOVER},
-                 {"- reduction", CFN_WITHOUT_REDUCTION},
-                 {"- branch", CFN_WITHOUT_BRANCH},
-                 {"- prove", CFN_WITHOUT_PROVE},
-                 {"- dives", CFN_WITHOUT_DIVES},
-                 {"- going on", CFN_WITHOUT_GOING_ON},
-                 {"- implied", CFN_WITHOUT_IMPLIED},
-                 {"- fixing", CFN_WITHOUT_FIXING},
-                 {"- wide", CFN_WITHOUT_WIDE}};
+    } parts[] = {{"- dual", CFN_WITHOUT_DUAL},           {"- lns", CFN_WITHOUT_LNS},
+                 {"- crossover", CFN_WITHOUT_CROSSOVER}, {"- reduction", CFN_WITHOUT_REDUCTION},
+                 {"- branch", CFN_WITHOUT_BRANCH},       {"- prove", CFN_WITHOUT_PROVE},
+                 {"- dives", CFN_WITHOUT_DIVES},         {"- going on", CFN_WITHOUT_GOING_ON},
+                 {"- implied", CFN_WITHOUT_IMPLIED},     {"- fixing", CFN_WITHOUT_FIXING},
+                 {"- wide", CFN_WITHOUT_WIDE},           {"- clusters", CFN_WITHOUT_CLUSTERS}};
     double published = 0;
     char *colon = strchr(argument, ':');
     if (colon) {

@@ -48,7 +48,7 @@ static double pass(struct cfn_worker *worker, int passes)
     double bound = 0;
     for (int k = 0; k < passes; k++)
         bound = cfn_trws_iterate(&worker->trws);
-    worker->work += (uint64_t)passes * (2 * worker->model->table_work + worker->model->forest_work);
+    worker->work += (uint64_t)passes * (2 * worker->trws.model->table_work + worker->model->forest_work);
     return bound;
 }
 
@@ -61,7 +61,7 @@ void cfn_dive_land(struct cfn_worker *worker)
     for (size_t a = 0; a < model->value_count && dropped; a++)
         if (dropped[a])
             worker->unary[a] = CFN_HUGE;
-    worker->work += model->table_work + model->forest_work + cfn_price_work(model);
+    worker->work += worker->trws.model->table_work + model->forest_work + cfn_price_work(model);
     cfn_worker_improve(worker, MOVES);
     if (!worker->point.forbidden && (double)worker->point.worst < near_limit * (double)model->limit)
         cfn_worker_finish(worker, &worker->point);
@@ -74,12 +74,13 @@ static void settle(struct diving *diving, int batch)
     double share = (batch + worker->number) % 2 ? rng_unit(&worker->rng) : 1;
     for (int32_t time = 0; time < model->time_count; time++)
         worker->lambda[time] = share * worker->best_lambda[time];
-    memset(worker->trws.message, 0, model->message_count * sizeof *worker->trws.message);
+    memset(worker->trws.message, 0, worker->trws.model->message_count * sizeof *worker->trws.message);
     cfn_trws_price(&worker->trws, worker->lambda);
     pass(worker, SETTLE_PASSES - 1);
     cfn_trws_marginals(&worker->trws, diving->least);
-    worker->work += 2 * model->table_work + model->forest_work;
-    memcpy(diving->message, worker->trws.message, model->message_count * sizeof *diving->message);
+    worker->work += 2 * worker->trws.model->table_work + model->forest_work;
+    memcpy(diving->message, worker->trws.message,
+           worker->trws.model->message_count * sizeof *diving->message);
 }
 
 static void dive(struct diving *diving, int32_t node, int32_t value)
@@ -95,7 +96,8 @@ static void dive(struct diving *diving, int32_t node, int32_t value)
     memset(diving->held + model->offset[node], 0, (size_t)model->size[node]);
     worker->trws.dropped = NULL;
     cfn_trws_price(&worker->trws, worker->lambda);
-    memcpy(worker->trws.message, diving->message, model->message_count * sizeof *diving->message);
+    memcpy(worker->trws.message, diving->message,
+           worker->trws.model->message_count * sizeof *diving->message);
 }
 
 static void dive_at_random(struct diving *diving)
@@ -112,7 +114,7 @@ static void dive_at_random(struct diving *diving)
 void cfn_dive_phase(struct cfn_worker *worker)
 {
     const struct cfn_model *model = worker->model;
-    size_t size = (model->message_count + 1) * sizeof(double);
+    size_t size = (worker->trws.model->message_count + 1) * sizeof(double);
     if (!(worker->best_estimate > -HUGE_VAL) || !model->node_count)
         return;
     struct diving diving = {.worker = worker,
@@ -121,13 +123,13 @@ void cfn_dive_phase(struct cfn_worker *worker)
                             .least = mem_zalloc(model->value_count + 1, sizeof *diving.least),
                             .held = mem_zalloc(model->value_count + 1, 1)};
     worker->trws.drop_cost = cfn_worker_drop_cost(worker);
-    memcpy(diving.found, worker->trws.message, model->message_count * sizeof(double));
+    memcpy(diving.found, worker->trws.message, worker->trws.model->message_count * sizeof(double));
     for (int batch = 0; !cfn_worker_done(worker); batch++) {
         settle(&diving, batch);
         for (int k = 0; k < DIVES_A_BATCH && !cfn_worker_done(worker); k++)
             dive_at_random(&diving);
     }
-    memcpy(worker->trws.message, diving.found, model->message_count * sizeof(double));
+    memcpy(worker->trws.message, diving.found, worker->trws.model->message_count * sizeof(double));
     cfn_trws_price(&worker->trws, worker->best_lambda);
     free(diving.found);
     free(diving.message);

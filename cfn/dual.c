@@ -34,7 +34,8 @@ enum {
     MANY_PASSES = 4, /* of a step, in every other round and of every other worker */
     LEVEL_STEPS = 6, /* without a better bound, before the level falls */
     END_PASSES = 4,  /* under the best multipliers, before the certificate: fours until one gains little */
-    TRY_EVERY = 4,   /* steps, while no answer is known: repairs that fail take long */
+    STALL_STEPS = 40,
+    TRY_EVERY = 4, /* steps, while no answer is known: repairs that fail take long */
 };
 /* The level, how far above the best bound steps aim: first, of the answer's cost; least and most, of the gap
  * and of the answer's cost; how it grows and shrinks; the share of it that a step from the best takes. */
@@ -45,9 +46,12 @@ static const double level_up = 1.2, level_down = 0.6, level_used = 0.5;
 static const double first_theta = 0.4, theta_a_round = 0.75, least_theta = 0.1, theta_fall = 99;
 /* rates of steps by sign: first, of the answer's cost; after a turn; far beyond the limit; on a long run */
 static const double first_rate = 0.02, rate_turned = 0.7, rate_far = 1.6, rate_along = 1.2;
-static const double rate_stuck = 0.5;  /* of all rates, when there was nothing to move */
-static const double least_gain = 1e-7; /* of the bound, for another END_PASSES */
-static const double usage_kept = 0.7;  /* of the averaged usage, by the step */
+static const double rate_stuck = 0.5;      /* of all rates, when there was nothing to move */
+static const double least_gain = 1e-7;     /* of the bound, for another END_PASSES */
+static const double least_gap_gain = 1e-4; /* of the gap to the best answer, likewise */
+static const double worth_steps =
+    1e-3;                             /* of that gap: what STALL_STEPS gain at least, or the phase is over */
+static const double usage_kept = 0.7; /* of the averaged usage, by the step */
 /* an answer will probably cost at most so many times the bound */
 static const double likely_above = 1.25;
 /* worth a repair: this far beyond the limit without and with an answer, and this much dearer than it */
@@ -58,16 +62,15 @@ static double pass(struct cfn_worker *worker, int passes)
     double bound = 0;
     for (int k = 0; k < passes; k++)
         bound = cfn_trws_iterate(&worker->trws);
-    worker->work += (uint64_t)passes * (2 * worker->model->table_work + worker->model->forest_work);
+    worker->work += (uint64_t)passes * (2 * worker->trws.model->table_work + worker->model->forest_work);
     return bound;
 }
 
-/* certifies the bound at the priced multipliers */
-static void certify(struct cfn_worker *worker)
+void cfn_dual_certify(struct cfn_worker *worker)
 {
     int64_t bound = cfn_trws_certify(&worker->trws);
     worker->bound = bound > worker->bound ? bound : worker->bound;
-    worker->work += CFN_CERTIFY_PASSES * worker->model->table_work;
+    worker->work += CFN_CERTIFY_PASSES * worker->trws.model->table_work;
 }
 
 /* worth a repair: nothing forbidden, nearly within the limit, and not much dearer than the best */
@@ -86,7 +89,7 @@ void cfn_dual_start(struct cfn_worker *worker)
 {
     for (int k = 0; k < START_PASSES && (k == 0 || !cfn_worker_done(worker)); k++)
         worker->best_estimate = pass(worker, 1);
-    certify(worker);
+    cfn_dual_certify(worker);
     cfn_trws_round(&worker->trws, worker->point.value);
     cfn_price_unary(worker->model, worker->trws.prices, 1, worker->unary);
     cfn_worker_improve(worker, START_MOVES);
@@ -243,7 +246,8 @@ static void settle(struct cfn_worker *worker, bool until_still)
     cfn_trws_price(&worker->trws, worker->best_lambda);
     for (double before = pass(worker, END_PASSES); until_still && !cfn_worker_done(worker);) {
         double bound = pass(worker, END_PASSES);
-        if (bound - before < least_gain * fabs(bound))
+        double gap = worker->has_best ? (double)worker->best.cost - bound : 0;
+        if (bound - before < least_gain * fabs(bound) || bound - before < least_gap_gain * gap)
             break;
         before = bound;
     }
@@ -259,7 +263,14 @@ void cfn_dual_phase(struct cfn_worker *worker, int round)
         theta0 *= theta_a_round;
     bool cheap = (double)length < ENOUGH_STEPS * cfn_dual_step_work(model);
     memcpy(worker->lambda, worker->best_lambda, (size_t)model->time_count * sizeof *worker->lambda);
+    double stalled_at = worker->best_estimate;
     for (int k = 0; !cfn_worker_done(worker); k++) {
+        if (k % STALL_STEPS == STALL_STEPS - 1 && worker->sign_steps >= SIGN_STEPS) {
+            if (worker->has_best &&
+                worker->best_estimate - stalled_at < worth_steps * gap_to(worker, (double)worker->best.cost))
+                break;
+            stalled_at = worker->best_estimate;
+        }
         one_step(worker, cheap || (round + worker->number) % 2 == 0 ? 1 : MANY_PASSES,
                  cheap ? FEW_MOVES : MAX_MOVES, k);
         double size = subgradient(worker, g), best = likely_cost(worker);
@@ -281,7 +292,7 @@ void cfn_dual_phase(struct cfn_worker *worker, int round)
     if (!worker->stopped ||
         worker->bound == INT64_MIN) { /* otherwise there is no time for a little more bound */
         settle(worker, worker->goes_on);
-        certify(worker);
+        cfn_dual_certify(worker);
     }
     free(g);
 }

@@ -9,7 +9,8 @@
  * rho is the price of a unit of violation: it rises while trials stay beyond the limit and falls while they
  * are within, so that the walk crosses the limit again and again. The best feasible point is recorded as it
  * is met; at the end the last point is repaired when it may be better. Equal seeds and work give equal
- * walks. */
+ * walks. After a scale that found nothing every other one is of each time by itself, so that usage may
+ * go from one full time to another. */
 #include "cfn/lns.h"
 
 #include "cfn/kernel.h"
@@ -21,11 +22,14 @@ enum {
     PATIENCE = 64,      /* trials beyond the limit in a row, before rho grows */
     LEAST_BALL = 4,
     MOST_BALL = 1500, /* nodes */
+    SHIFT_WORK = 16,  /* table entries that a time with a price of its own counts as */
     TRIAL_WORK = 64,  /* table entries, for what a trial does beside its move */
 };
 static const double most_ball_share = 0.9; /* of all nodes: something has to stay fixed */
 static const double scale_range = 1.2;     /* penalties times e^-1.2 to e^1.2: a third to three times */
-static const double unpriced = 0.1;        /* of the scales are 0 */
+static const double uneven = 0.5,
+                    uneven_range = 1; /* after one that found nothing; a factor for each time, e^-1 to e */
+static const double unpriced = 0.1;   /* of the scales are 0 */
 static const double least_noise = 1e-3, most_noise = 3; /* Gumbel scale, of the cost of a node on average */
 static const double worsening = 1e-6; /* of the cost: a trial may end dearer by a random share of this */
 /* rho falls with every trial within the limit, and rises with one in PATIENCE beyond it */
@@ -65,11 +69,31 @@ static double price_of(const struct cfn_worker *worker, int64_t cost, int64_t wo
     return (double)cost + (worst > 0 ? worker->rho * (double)worst : 0);
 }
 
-static void new_scale(struct cfn_worker *worker)
+/* The best multipliers are good on average; what moves usage from one full time to another needs the other
+ * cheaper. */
+static void shift_prices(struct cfn_worker *worker)
+{
+    const double *prices = worker->trws.prices;
+    worker->shifted[0] = 0;
+    for (int32_t time = 0; time < worker->model->time_count; time++) {
+        double price = prices[time + 1] - prices[time];
+        if (price > 0)
+            price *= cfn_exp((2 * rng_unit(&worker->rng) - 1) * uneven_range);
+        worker->shifted[time + 1] = worker->shifted[time] + price;
+    }
+    worker->work += (uint64_t)worker->model->time_count * SHIFT_WORK;
+}
+
+static void new_scale(struct cfn_worker *worker, bool stuck)
 {
     double scale =
         rng_unit(&worker->rng) < unpriced ? 0 : cfn_exp((2 * rng_unit(&worker->rng) - 1) * scale_range);
-    cfn_price_unary(worker->model, worker->trws.prices, scale, worker->unary);
+    const double *prices = worker->trws.prices;
+    if (stuck && rng_unit(&worker->rng) < uneven) {
+        shift_prices(worker);
+        prices = worker->shifted;
+    }
+    cfn_price_unary(worker->model, prices, scale, worker->unary);
     worker->work += cfn_price_work(worker->model);
 }
 
@@ -174,10 +198,12 @@ void cfn_lns_phase(struct cfn_worker *worker, const struct cfn_point *start)
            unit = cost / model->node_count;
     if (!(worker->rho > 0))
         worker->rho = rho0;
-    int64_t low = cfn_point_feasible(&worker->state.at) ? worker->state.at.cost : INT64_MAX;
+    int64_t low = cfn_point_feasible(&worker->state.at) ? worker->state.at.cost : INT64_MAX,
+            low_then = INT64_MIN;
     for (uint64_t trial = 0; !cfn_worker_done(worker); trial++) {
         if (trial % SCALE_TRIALS == 0) {
-            new_scale(worker);
+            new_scale(worker, low == low_then);
+            low_then = low;
             fade(&worker->forests);
             fade(&worker->wides);
         }

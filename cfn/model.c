@@ -8,8 +8,7 @@
 
 #include <stdlib.h>
 
-/* the greatest float not above c */
-static float round_down(int64_t c)
+float cfn_round_down(int64_t c)
 {
     if (cfn_infinite(c))
         return CFN_HUGE;
@@ -55,7 +54,7 @@ static void fill_table(const struct cfn_table *table, float *rows, float *column
     int32_t row_width = cfn_padded(table->cols), column_width = cfn_padded(table->rows);
     for (int32_t a = 0; a < table->rows; a++)
         for (int32_t b = 0; b < table->cols; b++) {
-            float c = round_down(table->entry[(size_t)a * (size_t)table->cols + (size_t)b]);
+            float c = cfn_round_down(table->entry[(size_t)a * (size_t)table->cols + (size_t)b]);
             rows[(size_t)a * (size_t)row_width + (size_t)b] = c;
             columns[(size_t)b * (size_t)column_width + (size_t)a] = c;
         }

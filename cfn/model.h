@@ -55,6 +55,8 @@ struct cfn_model {
     float *rows;                      /* all tables */
 };
 
+/* the greatest float not above c; CFN_HUGE of what is infinite */
+float cfn_round_down(int64_t c);
 void cfn_model_create(const struct cfn_network *n, struct cfn_model *out);
 void cfn_model_release(struct cfn_model *model);
 

@@ -179,7 +179,7 @@ static double direction(struct proving *proving)
 
 static double one_pass(struct proving *proving)
 {
-    proving->worker->work += 2 * proving->model->table_work + 2 * proving->model->forest_work;
+    proving->worker->work += 2 * proving->worker->trws.model->table_work + 2 * proving->model->forest_work;
     return cfn_trws_iterate(&proving->worker->trws);
 }
 
@@ -202,7 +202,7 @@ static int64_t bound_of(struct proving *proving, const uint8_t *mask, int steps)
     double limit = model->limit > 0 ? (double)model->limit : 1, best = -HUGE_VAL, level = first_level;
     size_t times = (size_t)model->time_count * sizeof(double);
     worker->trws.dropped = mask;
-    memcpy(worker->trws.message, proving->from_message, model->message_count * sizeof(double));
+    memcpy(worker->trws.message, proving->from_message, worker->trws.model->message_count * sizeof(double));
     memcpy(worker->lambda, proving->from_multipliers, times);
     memcpy(proving->centre, proving->from_multipliers, times);
     for (int k = 0; k < steps; k++) {
@@ -229,7 +229,7 @@ static int64_t bound_of(struct proving *proving, const uint8_t *mask, int steps)
     cfn_trws_price(&worker->trws, proving->centre);
     for (int k = 0; k < END_PASSES; k++)
         one_pass(proving);
-    worker->work += CFN_CERTIFY_PASSES * model->table_work;
+    worker->work += CFN_CERTIFY_PASSES * worker->trws.model->table_work;
     int64_t bound = cfn_trws_certify(&worker->trws);
     if (worker->fixes && steps == CHILD_STEPS && bound < worker->best.cost)
         cfn_dive_land(worker);
@@ -294,7 +294,7 @@ static int32_t drop_by_value(struct proving *proving, uint8_t *mask)
 {
     const struct cfn_model *model = proving->model;
     int32_t dropped = 0;
-    proving->worker->work += 2ull * CFN_CERTIFY_PASSES * model->table_work;
+    proving->worker->work += 2ull * CFN_CERTIFY_PASSES * proving->worker->trws.model->table_work;
     cfn_trws_certify_values(&proving->worker->trws, proving->value_bound);
     for (int32_t i = 0; i < model->node_count; i++)
         for (int32_t a = 0; a < model->size[i]; a++) {
@@ -312,9 +312,8 @@ static int32_t drop_by_value(struct proving *proving, uint8_t *mask)
 static int32_t fix_once(struct proving *proving, uint8_t *mask)
 {
     struct cfn_worker *worker = proving->worker;
-    const struct cfn_model *model = proving->model;
     worker->trws.dropped = mask;
-    memcpy(worker->trws.message, proving->message, model->message_count * sizeof(double));
+    memcpy(worker->trws.message, proving->message, worker->trws.model->message_count * sizeof(double));
     cfn_trws_price(&worker->trws, worker->best_lambda);
     for (int k = 0; k < FIX_PASSES; k++)
         one_pass(proving);
@@ -460,7 +459,7 @@ static int64_t refine_leaf(struct proving *proving, int64_t bound)
     struct cfn_worker *worker = proving->worker;
     const struct cfn_model *model = proving->model;
     int64_t own = bound_of(proving, proving->leaf, LEAF_STEPS);
-    memcpy(proving->leaf_message, worker->trws.message, model->message_count * sizeof(double));
+    memcpy(proving->leaf_message, worker->trws.message, worker->trws.model->message_count * sizeof(double));
     memcpy(proving->leaf_multipliers, proving->centre, (size_t)model->time_count * sizeof(double));
     proving->from_message = proving->leaf_message;
     proving->from_multipliers = proving->leaf_multipliers;
@@ -522,8 +521,8 @@ void cfn_prove_phase(struct cfn_worker *worker, double probing)
     struct proving proving = {.worker = worker, .model = model};
     if (!worker->has_best || worker->bound == INT64_MIN)
         return;
-    proving.message = mem_alloc((model->message_count + 1) * sizeof *proving.message);
-    proving.leaf_message = mem_alloc((model->message_count + 1) * sizeof *proving.message);
+    proving.message = mem_alloc((worker->trws.model->message_count + 1) * sizeof *proving.message);
+    proving.leaf_message = mem_alloc((worker->trws.model->message_count + 1) * sizeof *proving.message);
     proving.leaf_multipliers = mem_zalloc(times, sizeof *proving.centre);
     proving.centre = mem_zalloc(times, sizeof *proving.centre);
     proving.g = mem_zalloc(times, sizeof *proving.g);
@@ -532,7 +531,8 @@ void cfn_prove_phase(struct cfn_worker *worker, double probing)
     proving.leaf = mem_zalloc(model->value_count + 1, 1);
     proving.child_bound = mem_zalloc((size_t)model->largest + 1, sizeof *proving.child_bound);
     proving.value_bound = mem_zalloc(model->value_count + 1, sizeof *proving.value_bound);
-    memcpy(proving.message, worker->trws.message, model->message_count * sizeof *proving.message);
+    memcpy(proving.message, worker->trws.message,
+           worker->trws.model->message_count * sizeof *proving.message);
     worker->trws.drop_cost = cfn_worker_drop_cost(worker);
     start_from_root(&proving);
     if (!worker->leaves.begun)
@@ -546,7 +546,8 @@ void cfn_prove_phase(struct cfn_worker *worker, double probing)
     if (worker->leaves.begun)
         raise_bound(worker);
     worker->trws.dropped = NULL;
-    memcpy(worker->trws.message, proving.message, model->message_count * sizeof *proving.message);
+    memcpy(worker->trws.message, proving.message,
+           worker->trws.model->message_count * sizeof *proving.message);
     cfn_trws_price(&worker->trws, worker->best_lambda);
     free(proving.message);
     free(proving.leaf_message);

@@ -1,8 +1,9 @@
 /* A search between two phases as bytes, and back. One function a struct describes the layout for both
  * directions: `bytes` copies out of the struct or into it.
  *
- *   search    "cfs4" seed units | schedule | hall | worker 0 | worker 1
- *   worker    "cfw3" sizes | random state, work, points, pool, multipliers, bound, rewards, leaves, messages
+ *   search    "cfs5" seed units | schedule | hall | worker 0 | worker 1
+ *   worker    "cfw4" sizes | random state, work, points, pool, multipliers, bound, rewards, leaves, clusters'
+ *             limit and what they moved, messages
  *
  * Native byte order and sizes: the same build reads what it wrote, others see another magic or other sizes
  * and refuse. What is read is checked before it is used as an index or a count; floats may be anything and
@@ -10,11 +11,13 @@
  * answers for where they come from. */
 #include "cfn/saved.h"
 
+#include "cfn/tighten.h"
+
 #include <string.h>
 
-static const uint32_t magic_search = 0x34736663, magic_worker = 0x33776663; /* "cfs4", "cfw3" */
-/* what earlier builds wrote: their schedule had other parts, their reductions left other times, and their
- * moves had no rewards */
+static const uint32_t magic_search = 0x35736663, magic_worker = 0x34776663; /* "cfs5", "cfw4" */
+/* what earlier builds wrote: their schedule had other parts, their reductions left other times, their moves
+ * had no rewards, and their bounds no clusters */
 static const uint32_t oldest_search = 0x31736663, oldest_worker = 0x31776663, /* "cfs1", "cfw1" */
     one_number = UINT32_C(1) << 24;                                           /* the magic's last digit */
 
@@ -104,6 +107,28 @@ static void tree(struct pass *pass, const struct cfn_model *model, struct cfn_le
     bytes(pass, leaves->gain, (size_t)model->node_count * sizeof *leaves->gain);
 }
 
+/* The clusters are those that the limit gives on this model; what they moved stays in bounds that cannot
+ * overflow. */
+static void clusters(struct pass *pass, struct cfn_worker *cfn_worker)
+{
+    double cells = cfn_worker->cluster_cells;
+    FIELD(pass, cells);
+    if (cfn_worker->clusters ? cells != cfn_worker->cluster_cells : !(cells >= 0 && cells < 1e18))
+        pass->damaged = true;
+    if (pass->damaged || cells == 0)
+        return;
+    if (!cfn_worker->clusters)
+        cfn_tighten_begin(cfn_worker, cells);
+    agree(pass, cfn_worker->clusters->moved_count);
+    bytes(pass, cfn_worker->clusters->moved, cfn_worker->clusters->moved_count * sizeof(int64_t));
+    if (pass->out || pass->damaged)
+        return;
+    pass->damaged = !cfn_clusters_valid(cfn_worker->clusters);
+    if (pass->damaged)
+        memset(cfn_worker->clusters->moved, 0, cfn_worker->clusters->moved_count * sizeof(int64_t));
+    cfn_clusters_load(cfn_worker->clusters);
+}
+
 static void pool(struct pass *pass, const struct cfn_model *model, struct cfn_pool *cfn_pool)
 {
     FIELD(pass, cfn_pool->count);
@@ -120,7 +145,6 @@ static void worker(struct pass *pass, struct cfn_worker *cfn_worker)
     magic(pass, magic_worker, oldest_worker);
     agree(pass, (uint64_t)model->node_count);
     agree(pass, model->value_count);
-    agree(pass, model->message_count);
     agree(pass, times);
     FIELD(pass, cfn_worker->rng);
     FIELD(pass, cfn_worker->work);
@@ -144,7 +168,10 @@ static void worker(struct pass *pass, struct cfn_worker *cfn_worker)
     FIELD(pass, cfn_worker->forests);
     FIELD(pass, cfn_worker->wides);
     tree(pass, model, &cfn_worker->leaves);
-    bytes(pass, cfn_worker->trws.message, model->message_count * sizeof *cfn_worker->trws.message);
+    clusters(pass, cfn_worker);
+    agree(pass, cfn_worker->trws.model->message_count);
+    bytes(pass, cfn_worker->trws.message,
+          cfn_worker->trws.model->message_count * sizeof *cfn_worker->trws.message);
 }
 
 static void search(struct pass *pass, struct cfn_search *cfn_search)
@@ -158,6 +185,7 @@ static void search(struct pass *pass, struct cfn_search *cfn_search)
     cfn_search->part = pass->damaged ? CFN_PART_OVER : (enum cfn_part)part;
     FIELD(pass, cfn_search->round);
     FIELD(pass, cfn_search->idle);
+    FIELD(pass, cfn_search->tighten_from);
     FIELD(pass, cfn_search->units);
     FIELD(pass, cfn_search->position);
     FIELD(pass, cfn_search->bound);

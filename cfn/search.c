@@ -2,6 +2,7 @@
  *
  *   first points, start                                     answers and a bound before there are multipliers
  *   +-> dual        multipliers, bound, repaired points     again at once while the bound still rises
+ *   |   tighten     clusters of three nodes (worker 0), moves (worker 1); where cycles leave a gap
  *   |   dives       a node held at a value, carried through the network; on small models
  *   |   moves       large-neighbourhood search
  *   |   crossover   the best with elites
@@ -22,6 +23,7 @@
 #include "cfn/first.h"
 #include "cfn/lns.h"
 #include "cfn/prove.h"
+#include "cfn/tighten.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -33,14 +35,20 @@ enum {
     STEPS_A_PHASE = 40,    /* of the multipliers, that a dual phase should have room for */
     PROVE_IDLE = 2,        /* phases of branching in a row that did not raise the bound: then only */
     PROVE_IDLE_ROUNDS = 8, /* one round in so many tries again */
-    STALE_ROUNDS = 2,      /* without a better answer, before a run ends */
+    MOST_DIVE_NODES = 1000,
+    LEAST_DIVES = 48,   /* that a part of a phase should have room for; or one on every node */
+    TIGHTEN_STEPS = 10, /* that tightening should have room for, of some six passes each */
+    TIGHTEN_PASSES = 6,
+    TIGHTEN_IDLE_ROUNDS = 6, /* after one that gained little, before it is tried again */
+    TIGHTEN_PHASES = 3,      /* lengths of a phase that tightening may take; it ends by itself */
+    STALE_ROUNDS = 2,        /* without a better answer, before a run ends */
 };
 static const double unit_work = 1048576; /* table entries */
 /* turns units into the schedule's seconds when no clock is given */
 static const double nominal_units_per_s = 1000;
 /* The length D of a phase: this share of the budget, but within two lengths of time; on short budgets at
  * most, and on large models up to, a share of the budget. */
-static const double phase_share = 0.04, least_phase_s = 1.5, most_phase_s = 2;
+static const double phase_share = 0.04, least_phase_s = 0.03, most_phase_s = 2;
 static const double most_phase_share = 0.12, most_large_phase_share = 0.25;
 static const double start_share = 0.05; /* of the budget, for a start and for first points each */
 static const double best_odds = 0.7;    /* of moves from the best answer rather than from an elite */
@@ -51,7 +59,11 @@ static const double write_s = 0.2, write_share = 0.005, most_pass_share = 0.25;
 /* what cannot be interrupted, a pass or a certificate, takes at most so long for each table entry */
 static const double slow_entry_s = 6e-9;
 static const double probe_share = 0.05; /* of the budget, for probing every value before branching */
-static const double dive_share = 0.5;   /* of D, has room for one dive on every node */
+static const double dive_share = 0.5;   /* of D, has room for LEAST_DIVES */
+static const double sweep_share =
+    0.1; /* of tightening's work: cells that a sweep over all clusters touches */
+/* gap worth it, of the cost; raise of the bound worth another round of it, of the gap */
+static const double wide_gap = 1e-3, worth_tightening = 0.01;
 static const double last_stage = 0.85, most_units = 1e12;
 static const double worth_waiting = 5e-6; /* of the cost: a run that gains less in a round is over soon */
 
@@ -109,7 +121,12 @@ static void exchange(struct cfn_search *search)
             cfn_pool_add(model, &to->pool, &from->pool.at[i]);
         if (from->best_estimate > to->best_estimate) {
             memcpy(to->best_lambda, from->best_lambda, (size_t)model->time_count * sizeof(double));
-            memcpy(to->trws.message, from->trws.message, model->message_count * sizeof(double));
+            memcpy(to->trws.message, from->trws.message, from->trws.model->message_count * sizeof(double));
+            if (from->clusters) {
+                memcpy(to->clusters->moved, from->clusters->moved,
+                       from->clusters->moved_count * sizeof(int64_t));
+                cfn_clusters_load(to->clusters);
+            }
             to->best_estimate = from->best_estimate;
         }
         search->bound = from->bound > search->bound ? from->bound : search->bound;
@@ -191,6 +208,19 @@ static void prove(struct cfn_search *search, struct cfn_worker *worker)
     cfn_point_release(&own);
 }
 
+/* Worker 0 may take longer over it, and is mostly done sooner. */
+static void tighten(const struct cfn_search *search, struct cfn_worker *worker)
+{
+    if (!worker->clusters)
+        cfn_tighten_begin(worker, search->units * unit_work * sweep_share);
+    if (worker->number == 0) {
+        cfn_tighten_phase(worker);
+        return;
+    }
+    worker->phase_end = (uint64_t)((search->position + search->units / TIGHTEN_PHASES) * unit_work);
+    lns_from_pool(worker);
+}
+
 void cfn_search_work(struct cfn_search *search, int number)
 {
     struct cfn_worker *worker = &search->worker[number];
@@ -202,6 +232,7 @@ void cfn_search_work(struct cfn_search *search, int number)
     case CFN_PART_START: cfn_dual_start(worker); break;
     case CFN_PART_FIRST: cfn_first_points(worker); break;
     case CFN_PART_DUAL: cfn_dual_phase(worker, search->round); break;
+    case CFN_PART_TIGHTEN: tighten(search, worker); break;
     case CFN_PART_DIVE: cfn_dive_phase(worker); break;
     case CFN_PART_LNS:
     case CFN_PART_LNS_SHORT: lns_from_phase(worker); break;
@@ -229,6 +260,11 @@ void cfn_search_join(struct cfn_search *search)
     exchange(search);
     if (search->bound > before)
         show_bound(search);
+    if (search->part == CFN_PART_TIGHTEN) {
+        double gap = (double)search->worker[0].best.cost - (double)before,
+               gain = (double)search->bound - (double)before;
+        search->tighten_from = search->round + (gain > worth_tightening * gap ? 1 : TIGHTEN_IDLE_ROUNDS);
+    }
     if (proving)
         search->idle = search->bound > before ? 0 : search->idle + 1;
 }
@@ -337,11 +373,26 @@ static bool still_rising(const struct cfn_search *search)
 /* On models where a phase is long enough: dives are of the whole network. */
 static bool may_dive(const struct cfn_search *search)
 {
-    return cfn_dive_work(search->model) * search->model->node_count <
-           dive_share * phase_units(search) * unit_work;
+    if (search->model->node_count > MOST_DIVE_NODES)
+        return false;
+    int32_t dives = search->model->node_count < LEAST_DIVES ? search->model->node_count : LEAST_DIVES;
+    return cfn_dive_work(search->model) * dives < dive_share * phase_units(search) * unit_work;
 }
 
-/* In order; the six of a round repeat until .85 of the budget, the last two until its end. */
+/* Once the multipliers have settled: where there is room for it and a gap is left, of which clusters closed some
+ * when they were last tried. */
+static bool may_tighten(const struct cfn_search *search)
+{
+    const struct cfn_point *best = best_of_all(search);
+    const struct cfn_clusters *clusters = search->worker[0].clusters;
+    double step = (double)TIGHTEN_PASSES * (double)search->model->table_work;
+    return best && !still_rising(search) && !(clusters && !clusters->count) &&
+           search->round >= search->tighten_from &&
+           (double)best->cost - (double)search->bound > wide_gap * fabs((double)best->cost) &&
+           TIGHTEN_PHASES * phase_units(search) * unit_work > TIGHTEN_STEPS * step;
+}
+
+/* In order; the seven of a round repeat until .85 of the budget, the last two until its end. */
 static const struct {
     enum cfn_part part;
     unsigned needs; /* switched off with any of these techniques; 0: always there */
@@ -350,11 +401,12 @@ static const struct {
     {CFN_PART_FIRST, 0, 0},
     {CFN_PART_START, 0, 0},
     {CFN_PART_DUAL, CFN_WITHOUT_DUAL, 1},
-    {CFN_PART_DIVE, CFN_WITHOUT_DUAL | CFN_WITHOUT_DIVES, 1}, /* on small models */
-    {CFN_PART_LNS, CFN_WITHOUT_LNS, 1},                       /* not while the bound is rising */
+    {CFN_PART_TIGHTEN, CFN_WITHOUT_DUAL | CFN_WITHOUT_CLUSTERS, TIGHTEN_PHASES}, /* where a gap is left */
+    {CFN_PART_DIVE, CFN_WITHOUT_DUAL | CFN_WITHOUT_DIVES, 1},                    /* on small models */
+    {CFN_PART_LNS, CFN_WITHOUT_LNS, 1}, /* not while the bound is rising */
     {CFN_PART_CROSS, CFN_WITHOUT_CROSSOVER, 1},
     {CFN_PART_LNS_SHORT, CFN_WITHOUT_LNS, 0.3},
-    {CFN_PART_PROVE, CFN_WITHOUT_PROVE, 1}, /* on small models */
+    {CFN_PART_PROVE, CFN_WITHOUT_PROVE, 4}, /* on small models */
     {CFN_PART_LAST_CROSS, CFN_WITHOUT_CROSSOVER, 1},
     {CFN_PART_LAST_LNS, CFN_WITHOUT_LNS, 0.4},
     {CFN_PART_OVER, 0, 0},
@@ -365,6 +417,8 @@ static bool left_out(const struct cfn_search *search)
 {
     if (schedule[search->part].needs & search->budget->without)
         return true;
+    if (search->part == CFN_PART_TIGHTEN)
+        return !may_tighten(search);
     if (search->part == CFN_PART_DIVE)
         return !may_dive(search);
     if (search->part == CFN_PART_LNS)

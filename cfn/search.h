@@ -14,10 +14,11 @@ enum cfn_technique {
     CFN_WITHOUT_BRANCH = 16,   /* no branch and bound on small remainders */
     CFN_WITHOUT_PROVE = 32,    /* no branch and bound under multipliers */
     CFN_WITHOUT_DIVES = 64,
-    CFN_WITHOUT_GOING_ON = 128, /* dual phases end where there is nothing to move, after four passes */
-    CFN_WITHOUT_IMPLIED = 256,  /* times that others imply stay */
-    CFN_WITHOUT_FIXING = 512,   /* no values are left out by what a pass certifies of each */
-    CFN_WITHOUT_WIDE = 1024,    /* neighbourhood search frees forests only */
+    CFN_WITHOUT_GOING_ON = 128,  /* dual phases end where there is nothing to move, after four passes */
+    CFN_WITHOUT_IMPLIED = 256,   /* times that others imply stay */
+    CFN_WITHOUT_FIXING = 512,    /* no values are left out by what a pass certifies of each */
+    CFN_WITHOUT_WIDE = 1024,     /* neighbourhood search frees forests only */
+    CFN_WITHOUT_CLUSTERS = 2048, /* bounds are of links alone */
 };
 
 enum cfn_method {
@@ -53,6 +54,7 @@ enum cfn_part {
     CFN_PART_FIRST,
     CFN_PART_START,
     CFN_PART_DUAL,
+    CFN_PART_TIGHTEN,
     CFN_PART_DIVE,
     CFN_PART_LNS,
     CFN_PART_CROSS,
@@ -80,6 +82,7 @@ struct cfn_search {
     double reserve_s;       /* kept for writing the answer */
     double give_up_without;
     int32_t idle;          /* phases of branching in a row that did not raise the bound */
+    int32_t tighten_from;  /* the round in which clusters may be tried next */
     int64_t bound, before; /* before: bound when the last dual phase began */
     struct cfn_pool hall;  /* best answers of the runs so far; the workers' own are of the present run */
     int64_t run_best;      /* of the present run at the last round's end; INT64_MAX */

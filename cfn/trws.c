@@ -37,6 +37,20 @@ void cfn_trws_create(const struct cfn_model *model, struct cfn_trws *trws)
     cfn_trws_price(trws, NULL);
 }
 
+void cfn_trws_move(struct cfn_trws *trws, const struct cfn_model *to)
+{
+    const struct cfn_model *from = trws->model;
+    double *message = mem_zalloc(to->message_count + 16, sizeof *message);
+    for (int32_t k = 0; k < from->link_count; k++) {
+        size_t end = k + 1 < from->link_count ? from->message_offset[k + 1] : from->message_count;
+        memcpy(message + to->message_offset[k], trws->message + from->message_offset[k],
+               (end - from->message_offset[k]) * sizeof *message);
+    }
+    free(trws->message);
+    trws->message = message;
+    trws->model = to;
+}
+
 void cfn_trws_release(struct cfn_trws *trws)
 {
     free(trws->message);
@@ -135,6 +149,14 @@ static double send(struct cfn_trws *trws, int32_t i, const struct cfn_arc *arc, 
     return low;
 }
 
+/* what a link keeps beside a value of its other end */
+CFN_KERNEL static void left_over(float *restrict out, const double *restrict share,
+                                 const float *restrict column, double sent, int32_t size)
+{
+    for (int32_t a = 0; a < size; a++)
+        out[a] = (float)(share[a] + (double)column[a] - sent);
+}
+
 static void pass_forward(struct cfn_trws *trws)
 {
     const struct cfn_model *model = trws->model;
@@ -170,6 +192,30 @@ double cfn_trws_iterate(struct cfn_trws *trws)
         bound += gather(trws, i, &gamma);
         for (uint32_t k = model->first_arc[i]; k < model->first_arc[i + 1] && model->arcs[k].other < i; k++)
             bound += send(trws, i, &model->arcs[k], gamma);
+    }
+    return bound;
+}
+
+double cfn_trws_residuals(struct cfn_trws *trws, const size_t *offset, float *out)
+{
+    const struct cfn_model *model = trws->model;
+    long double size = 0;
+    double bound = (double)model->constant - (double)usage_constant(trws, &size), gamma;
+    pass_forward(trws);
+    for (int32_t i = model->node_count; i-- > 0;) {
+        bound += gather(trws, i, &gamma);
+        for (uint32_t k = model->first_arc[i]; k < model->first_arc[i + 1] && model->arcs[k].other < i; k++) {
+            const struct cfn_arc *arc = &model->arcs[k];
+            double low = send(trws, i, arc, gamma);
+            bound += low;
+            if (offset[arc->link] == SIZE_MAX)
+                continue;
+            const double *message = trws->message + model->message_offset[arc->link];
+            float *row = out + offset[arc->link];
+            for (int32_t b = 0; b < model->size[arc->other]; b++, row += arc->column_width)
+                left_over(row, trws->share, arc->columns + (size_t)b * (size_t)arc->column_width,
+                          message[b] + low, model->size[i]);
+        }
     }
     return bound;
 }

@@ -19,6 +19,8 @@ struct cfn_trws {
 
 void cfn_trws_create(const struct cfn_model *model, struct cfn_trws *trws);
 void cfn_trws_release(struct cfn_trws *trws);
+/* on to a model with the same nodes and the same first links, and perhaps others; messages come along */
+void cfn_trws_move(struct cfn_trws *trws, const struct cfn_model *to);
 /* lambda (time_count, >= 0, cost per unit of usage; NULL: none) becomes prices and unary */
 void cfn_trws_price(struct cfn_trws *trws, const double *lambda);
 /* a forward and a backward pass; the bound as computed, without certificate, of the whole problem */
@@ -26,6 +28,10 @@ double cfn_trws_iterate(struct cfn_trws *trws);
 /* The same, and for each padded value what an assignment with it costs at least (CFN_HUGE or so: none);
  * out: m->value_count. What comes later in the pass is not in it: it may be below the bound. */
 double cfn_trws_marginals(struct cfn_trws *trws, double *out);
+/* The same as cfn_trws_iterate, and for links with an offset what is left of their tables, none below 0 but
+ * for rounding: rows of the lower node, padded as the higher's values are. offset: by link, SIZE_MAX: not
+ * wanted. */
+double cfn_trws_residuals(struct cfn_trws *trws, const size_t *offset, float *out);
 /* A pass whose bound is never above the optimum: long double, exact tables, minus a bound on all rounding
  * errors. The result is a cost: rounded up to an integer where that is safe. */
 int64_t cfn_trws_certify(struct cfn_trws *trws);

@@ -34,6 +34,7 @@ void cfn_worker_create(const struct cfn_model *model, int number, uint64_t seed,
     worker->rate = mem_zalloc(t, sizeof(double));
     worker->average = mem_zalloc(t, sizeof(double));
     worker->sign = mem_zalloc(t, sizeof *worker->sign);
+    worker->shifted = mem_zalloc(t, sizeof *worker->shifted);
     worker->profile = mem_zalloc(t, sizeof *worker->profile);
     worker->unary = mem_zalloc(model->value_count + 16, sizeof *worker->unary);
     worker->all = mem_zalloc(n, sizeof *worker->all);
@@ -47,6 +48,9 @@ void cfn_worker_create(const struct cfn_model *model, int number, uint64_t seed,
 
 void cfn_worker_release(struct cfn_worker *worker)
 {
+    if (worker->clusters)
+        cfn_clusters_release(worker->clusters);
+    free(worker->clusters);
     cfn_trws_release(&worker->trws);
     cfn_forest_release(&worker->forest);
     cfn_wide_release(&worker->wide);
@@ -62,6 +66,7 @@ void cfn_worker_release(struct cfn_worker *worker)
     free(worker->average);
     free(worker->sign);
     free(worker->profile);
+    free(worker->shifted);
     free(worker->unary);
     free(worker->all);
     free(worker->ball);

@@ -4,6 +4,7 @@
 #ifndef TOAST_CFN_WORKER_H
 #define TOAST_CFN_WORKER_H
 
+#include "cfn/clusters.h"
 #include "cfn/forest.h"
 #include "cfn/leaves.h"
 #include "cfn/state.h"
@@ -37,7 +38,9 @@ struct cfn_worker {
     bool widens;  /* neighbourhood search makes wide moves, too (CFN_WITHOUT_WIDE clears it) */
     unsigned asked;
 
-    struct cfn_trws trws;
+    struct cfn_trws trws;          /* over model, or over what clusters relax it to */
+    struct cfn_clusters *clusters; /* owned; NULL: none yet (tighten.h) */
+    double cluster_cells;          /* that they may have at most; 0: none yet */
     struct cfn_forest forest;
     struct cfn_wide wide;
     struct cfn_state state;
@@ -58,6 +61,7 @@ struct cfn_worker {
     int32_t *all, *ball, *changed, *old, *seen;
     int32_t seen_now;
     int64_t *profile;
+    double *shifted; /* running sums of multipliers, time_count + 1 */
 };
 
 void cfn_worker_create(const struct cfn_model *model, int number, uint64_t seed, struct cfn_worker *worker);
