@@ -138,12 +138,12 @@ static enum error_code price(void *session, const struct search_list *list, stru
 {
     struct replayer *replayer = session;
     const struct plan *plan;
-    const struct cost *hopeless = replayer->domain->has_hopeless ? &replayer->domain->hopeless : NULL;
+    const struct price_limits *limits = replayer->domain->has_limits ? &replayer->domain->limits : NULL;
     bool priced = false;
     TRY(plan_of(replayer, list, &plan, e));
     if (!replayer->thin)
-        return evaluator_price_folded(replayer->evaluator, plan, hopeless, price, cost, e);
-    TRY(evaluator_price_thin(replayer->evaluator, plan, hopeless, &priced, price, cost, e));
+        return evaluator_price_folded(replayer->evaluator, plan, limits, price, cost, e);
+    TRY(evaluator_price_thin(replayer->evaluator, plan, limits, &priced, price, cost, e));
     return priced ? ERROR_OK : price_whole(session, list, price, cost, e);
 }
 
@@ -233,6 +233,7 @@ static struct search_domain *create(const struct evaluator *evaluator)
     domain->self = self;
     domain->operations = plan_context_nda(context)->program->op_count;
     domain->devices = (uint64_t)mesh_devices(plan_context_mesh(context));
+    domain->memory_limit_bytes = evaluator_machine(evaluator)->memory_limit_bytes;
     domain->destroy = destroy;
     domain->session_create = replayer_create;
     domain->session_destroy = replayer_destroy;
