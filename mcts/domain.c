@@ -190,10 +190,17 @@ static void take_baseline(struct search_domain *domain, const struct plan_baseli
         to->list.at[to->list.count++] = number(domain, from->decisions[k]);
 }
 
-static void add_baselines(struct search_domain *domain, const struct plan_context *context)
+/* what experts are built on: their decisions are the same with thin plans */
+static const struct plan_context *building_context(const struct evaluated *self)
+{
+    const struct plan_context *thin = evaluator_thin_context(self->evaluator);
+    return thin ? thin : self->context;
+}
+
+static void add_baselines(struct search_domain *domain)
 {
     uint32_t count;
-    struct plan_baseline *baselines = plan_baselines(context, &count);
+    struct plan_baseline *baselines = plan_baselines(building_context(domain->self), &count);
     domain->baselines = mem_zalloc(count, sizeof *domain->baselines);
     domain->baseline_count = count;
     for (uint32_t i = 0; i < count; i++)
@@ -205,7 +212,7 @@ static struct search_domain_baseline *variants(struct search_domain *domain, con
                                                uint32_t *count)
 {
     const struct evaluated *self = domain->self;
-    struct plan_baseline *around = plan_baseline_variants(self->context, name, turn, count);
+    struct plan_baseline *around = plan_baseline_variants(building_context(self), name, turn, count);
     struct search_domain_baseline *list = mem_zalloc((size_t)*count + 1, sizeof *list);
     for (uint32_t i = 0; i < *count; i++)
         take_baseline(domain, &around[i], &list[i]);
@@ -218,7 +225,7 @@ static bool join(struct search_domain *domain, const char *name, const char *one
 {
     const struct evaluated *self = domain->self;
     struct plan_baseline joined;
-    if (!plan_baseline_join(self->context, name, one, other, &joined))
+    if (!plan_baseline_join(building_context(self), name, one, other, &joined))
         return false;
     take_baseline(domain, &joined, out);
     return true;
@@ -264,7 +271,7 @@ enum error_code search_domain_create(const struct evaluator *evaluator, struct s
     domain->decision_count = count;
     domain->regather_count = again;
     domain->total_count = count + again;
-    add_baselines(domain, context);
+    add_baselines(domain);
     domain->variants = variants;
     domain->join = join;
     domain->variant_turns = plan_context_mesh(context)->axis_count + 1;
