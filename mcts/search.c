@@ -114,7 +114,11 @@ static uint64_t identity(const struct search *search)
                               search->root.hash.lo,
                               (uint64_t)search->root.cost.c,
                               (uint64_t)search->root.price.step_ps,
-                              (uint64_t)search->root.price.peak_bytes};
+                              (uint64_t)search->root.price.peak_bytes,
+                              search->domain->has_limits,
+                              (uint64_t)search->domain->limits.hopeless,
+                              (uint64_t)search->domain->limits.far,
+                              (uint64_t)search->domain->limits.far_bytes};
     uint64_t h = 0;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         h = hash_combine(h, words[i]);
