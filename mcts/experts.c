@@ -368,12 +368,23 @@ static enum error_code price_root(struct search *search, void *session, struct e
     return code;
 }
 
+/* of all that was priced, the least that a plan is above the limit */
+static int64_t least_over(const struct search *search)
+{
+    int64_t least = search->best_baseline.over_steps;
+    for (uint32_t i = 0; i < search->domain->baseline_count; i++)
+        least = search->baselines[i].cost.over_steps < least ? search->baselines[i].cost.over_steps : least;
+    for (uint32_t i = 0; i < search->descent_count; i++)
+        least = search->descents[i].cost.over_steps < least ? search->descents[i].cost.over_steps : least;
+    return least;
+}
+
 /* With margins: what is dearer than an expert that was priced cannot win, however the fold errs. */
 static void set_limits(struct search *search)
 {
     struct search_domain *domain = search->domain;
     const struct cost *best = &search->best_baseline;
-    int64_t limit = domain->memory_limit_bytes, over = limit / 100 * (best->over_steps + FAR_STEPS);
+    int64_t limit = domain->memory_limit_bytes;
     domain->has_limits = domain->baseline_count && !search->options.no_baselines;
     domain->limits = (struct price_limits){INT64_MAX, INT64_MAX, INT64_MAX};
     /* where no expert fits, memory orders the plans, and none is hopeless by its time */
@@ -382,7 +393,7 @@ static void set_limits(struct search *search)
         domain->limits.far = best->c + best->c / FAR_BEST;
     }
     if (limit > 0)
-        domain->limits.far_bytes = limit + over;
+        domain->limits.far_bytes = limit + limit / 100 * (least_over(search) + FAR_STEPS);
 }
 
 enum error_code core_race_experts(struct search *search, struct error *e)
