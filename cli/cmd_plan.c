@@ -261,27 +261,15 @@ static void print_result(const struct plan_command *command, const struct api_ar
                 command->confirm);
 }
 
-static enum error_code solve_network(const struct plan_command *command, const struct search_state *state,
-                                     struct planner_job *job, struct error *e)
-{
-    struct search_blob answer = {0};
-    if (!command->quiet)
-        fprintf(stderr, "%6.1f s  cost-function network\n", cli_seconds() - command->start);
-    enum error_code code =
-        planner_job_network(job, state, command->threads > 1 ? 2 : 1, NULL, NULL, &answer, e);
-    if (code == ERROR_OK)
-        code = planner_job_take_network(job, answer.bytes, answer.size, e);
-    free(answer.bytes);
-    return code;
-}
-
 static enum error_code finish(struct plan_command *command, const struct api_request *request,
-                              const struct planner_job *job, const struct search_state *state,
+                              struct planner_job *job, const struct search_state *state,
                               const struct search_blob *last, bool reproducible, struct api_artifacts *out,
                               int *status, struct error *e)
 {
     struct planner_outcome outcome;
-    enum error_code code = planner_job_finish(job, state, last, reproducible, &outcome, e);
+    if (!command->quiet && planner_job_wants_network(job, reproducible))
+        fprintf(stderr, "%6.1f s  cost-function network\n", cli_seconds() - command->start);
+    enum error_code code = planner_job_end(job, state, last, reproducible, &outcome, e);
     if (code != ERROR_OK)
         return code;
     begin_stage("files", command);
@@ -332,10 +320,6 @@ static enum error_code run_job(struct plan_command *command, const struct api_re
         code = error_set(e, ERROR_DEADLINE,
                          "the deadline of %g s passed during the search, and on_deadline is fail",
                          request->deadline_s);
-    if (code == ERROR_OK && planner_job_wants_network(job, reproducible)) {
-        begin_stage("network", command);
-        code = solve_network(command, &state, job, e);
-    }
     if (code == ERROR_OK)
         code = finish(command, request, job, &state, &last, reproducible, &artifacts, status, e);
     command->finish_s = cli_seconds() - t;

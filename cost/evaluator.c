@@ -24,6 +24,7 @@ struct evaluator {
     struct plan_context *folded_context;
     struct thin *thin; /* NULL: layers are not alike */
     struct price_program *folded_program;
+    struct price_least *least, *folded_least;
 };
 
 struct memo {
@@ -31,6 +32,7 @@ struct memo {
     struct price price;
     bool used;
     bool refused; /* a fold's price that is not to be believed */
+    bool rough;   /* found within limits */
 };
 
 /* working memory for one program */
@@ -45,15 +47,55 @@ struct evaluator_session {
     struct memo *memo;
 };
 
-/* one walk and its price */
-static enum error_code price_once(const struct evaluator *evaluator, const struct plan_context *context,
-                                  const struct price_fold *fold, const struct plan *plan,
-                                  struct workshop *workshop, struct price *out, struct error *e)
+/* A program to walk, and what is known of it. */
+struct stage {
+    const struct plan_context *context;
+    const struct price_fold *fold; /* NULL: the whole program */
+    const struct price_least *least;
+};
+
+static struct cost cost_of(const struct evaluator *evaluator, const struct price *price)
 {
-    TRY(spmd_walk(context, plan, &evaluator->options, &workshop->local, e));
-    price_reorder(&workshop->local, &evaluator->machine, &workshop->scratch,
-                  (enum cost_order)evaluator->machine.order);
-    price_local(&workshop->local, &evaluator->machine, &workshop->scratch, fold, out);
+    return price_cost(price, &evaluator->unsharded, evaluator->machine.memory_limit_bytes);
+}
+
+/* Does the plan cost too much by what its products and its collectives take? A step is no shorter than either,
+ * where nothing runs beside a collective than both. */
+static bool is_far(const struct evaluator *evaluator, const struct price_limits *limits, int64_t products_ps,
+                   int64_t moved_ps, struct price *out)
+{
+    int64_t longer = products_ps > moved_ps ? products_ps : moved_ps;
+    *out = (struct price){.step_ps = evaluator->machine.asynchronous ? longer : products_ps + moved_ps,
+                          .compute_ps = products_ps,
+                          .matmul_ps = products_ps,
+                          .communication_ps = moved_ps,
+                          .peak_order = COST_ORDER_PROGRAM};
+    if (cost_of(evaluator, out).c <= limits->far)
+        return false;
+    out->step_ps = products_ps + products_ps / 2 + moved_ps; /* with what else computes, about */
+    return true;
+}
+
+/* one walk and its price; *rough: within the limits (may be NULL) it is a rough one */
+static enum error_code price_once(const struct evaluator *evaluator, const struct stage *stage,
+                                  const struct plan *plan, const struct price_limits *limits,
+                                  struct workshop *workshop, struct price *out, bool *rough, struct error *e)
+{
+    const struct cost_machine *machine = &evaluator->machine;
+    bool bounded = limits && limits->far < INT64_MAX;
+    int64_t products_ps = bounded ? price_least_ps(stage->least, plan_context_mesh(stage->context), plan) : 0;
+    *rough = bounded && is_far(evaluator, limits, products_ps, 0, out);
+    if (*rough)
+        return ERROR_OK;
+    TRY(spmd_walk(stage->context, plan, &evaluator->options, &workshop->local, e));
+    *rough = bounded && is_far(evaluator, limits, products_ps,
+                               price_least_moved_ps(&workshop->local, machine, stage->fold), out);
+    if (*rough)
+        return ERROR_OK;
+    price_reorder(&workshop->local, machine, &workshop->scratch, (enum cost_order)machine->order);
+    workshop->scratch->far_bytes = limits ? limits->far_bytes : INT64_MAX;
+    price_local(&workshop->local, machine, &workshop->scratch, stage->fold, out);
+    *rough = limits && price_least_peak(out) > limits->far_bytes;
     return ERROR_OK;
 }
 
@@ -62,8 +104,10 @@ static enum error_code price_unsharded(struct evaluator *evaluator, struct error
     struct plan nothing;
     plan_init(&nothing, plan_context_nda(evaluator->context), plan_context_mesh(evaluator->context));
     struct workshop workshop = {.scratch = price_scratch_create(evaluator->program)};
+    struct stage whole = {evaluator->context, NULL, evaluator->least};
+    bool rough;
     enum error_code code =
-        price_once(evaluator, evaluator->context, NULL, &nothing, &workshop, &evaluator->unsharded, e);
+        price_once(evaluator, &whole, &nothing, NULL, &workshop, &evaluator->unsharded, &rough, e);
     spmd_local_release(&workshop.local);
     price_scratch_destroy(workshop.scratch);
     plan_release(&nothing);
@@ -78,6 +122,7 @@ enum error_code evaluator_create(const struct plan_context *context, const struc
     evaluator->machine = *machine;
     evaluator->options = *options;
     evaluator->program = price_program_create(plan_context_nda(context));
+    evaluator->least = price_least_create(evaluator->program, machine, NULL);
     enum error_code code = price_unsharded(evaluator, e);
     if (code != ERROR_OK) {
         evaluator_destroy(evaluator);
@@ -92,16 +137,19 @@ void evaluator_destroy(struct evaluator *evaluator)
     if (!evaluator)
         return;
     evaluator_fold(evaluator, 0);
+    price_least_destroy(evaluator->least);
     price_program_destroy(evaluator->program);
     free(evaluator);
 }
 
 bool evaluator_fold(struct evaluator *evaluator, uint32_t kept)
 {
+    price_least_destroy(evaluator->folded_least);
     price_program_destroy(evaluator->folded_program);
     free(evaluator->folded_context);
     thin_destroy(evaluator->thin);
     fold_destroy(evaluator->fold);
+    evaluator->folded_least = NULL;
     evaluator->folded_program = NULL;
     evaluator->folded_context = NULL;
     evaluator->thin = NULL;
@@ -110,6 +158,7 @@ bool evaluator_fold(struct evaluator *evaluator, uint32_t kept)
         return false;
     evaluator->folded_context = plan_context_view(evaluator->context, &evaluator->fold->nda);
     evaluator->folded_program = price_program_create(&evaluator->fold->nda);
+    evaluator->folded_least = price_least_create(evaluator->program, &evaluator->machine, evaluator->fold);
     evaluator->thin = thin_create(evaluator->context, evaluator->fold);
     return true;
 }
@@ -172,21 +221,36 @@ static void answer(const struct evaluator *evaluator, const struct memo *memo, s
 {
     *out = memo->price;
     if (cost)
-        *cost = price_cost(out, &evaluator->unsharded, evaluator->machine.memory_limit_bytes);
+        *cost = cost_of(evaluator, out);
+}
+
+/* What is remembered within limits is no answer to who has none. In the other way round a search would have a
+ * price that another process has not: who asks with limits always does. */
+static bool is_known(const struct memo *memo, struct hash128 key, const struct price_limits *limits)
+{
+    return memo->used && hash128_compare(memo->hash, key) == 0 && (limits || !memo->rough);
+}
+
+static enum error_code price_whole(struct evaluator_session *session, const struct plan *plan,
+                                   const struct price_limits *limits, struct price *out, struct cost *cost,
+                                   struct error *e)
+{
+    const struct evaluator *evaluator = session->evaluator;
+    struct memo *memo = slot_of(session, plan->hash);
+    if (!is_known(memo, plan->hash, limits)) {
+        struct stage stage = {evaluator->context, NULL, evaluator->least};
+        struct memo fresh = {.hash = plan->hash, .used = true};
+        TRY(price_once(evaluator, &stage, plan, limits, &session->whole, &fresh.price, &fresh.rough, e));
+        *memo = fresh;
+    }
+    answer(evaluator, memo, out, cost);
+    return ERROR_OK;
 }
 
 enum error_code evaluator_price(struct evaluator_session *evaluator_session, const struct plan *plan,
                                 struct price *out, struct cost *cost, struct error *e)
 {
-    const struct evaluator *evaluator = evaluator_session->evaluator;
-    struct memo *memo = slot_of(evaluator_session, plan->hash);
-    if (!memo->used || hash128_compare(memo->hash, plan->hash) != 0) {
-        struct price fresh;
-        TRY(price_once(evaluator, evaluator->context, NULL, plan, &evaluator_session->whole, &fresh, e));
-        *memo = (struct memo){plan->hash, fresh, true, false};
-    }
-    answer(evaluator, memo, out, cost);
-    return ERROR_OK;
+    return price_whole(evaluator_session, plan, NULL, out, cost, e);
 }
 
 /* Where what the depth-first order holds is that much above what the program's does, the layers at the cut
@@ -207,45 +271,48 @@ static bool is_believed(const struct evaluator *evaluator, const struct price *p
 
 /* Is a price that is not to be believed good enough? The fold says too much of what a plan holds, never too
  * little: where even that fits, memory adds nothing to the cost, and of a plan that costs too much nobody
- * needs to know how much it holds. */
+ * needs to know how much it holds. Nor of one that is far above the limit in the program's order, too. */
 static bool is_hopeless(const struct evaluator *evaluator, const struct price *fresh,
-                        const struct cost *hopeless)
+                        const struct price_limits *limits)
 {
-    struct cost cost = price_cost(fresh, &evaluator->unsharded, evaluator->machine.memory_limit_bytes);
-    return hopeless && cost.over_steps == 0 && !fresh->rematerialised_bytes && cost.c > hopeless->c;
+    struct cost cost = cost_of(evaluator, fresh);
+    bool fits = cost.over_steps == 0 && !fresh->rematerialised_bytes;
+    return limits && (fits ? cost.c > limits->hopeless : price_least_peak(fresh) > limits->far_bytes);
 }
 
 /* Of a plan, whole or thin, for which the fold holds. *priced: false where what the fold says of it is not to
  * be believed. */
 static enum error_code price_fold(struct evaluator_session *session, const struct plan *plan,
-                                  const struct cost *hopeless, bool *priced, struct price *out,
+                                  const struct price_limits *limits, bool *priced, struct price *out,
                                   struct cost *cost, struct error *e)
 {
     const struct evaluator *evaluator = session->evaluator;
     struct hash128 key = {~plan->hash.hi, ~plan->hash.lo}; /* the plan's own is of the whole */
     struct memo *memo = slot_of(session, key);
-    if (!memo->used || hash128_compare(memo->hash, key) != 0) {
+    if (!is_known(memo, key, limits)) {
         struct price_fold fold = {evaluator->fold->part, evaluator->fold->value_part, evaluator->fold->copies,
                                   &evaluator->fold->places};
-        struct price fresh;
-        TRY(price_once(evaluator, evaluator->folded_context, &fold, plan, &session->folded, &fresh, e));
-        *memo = (struct memo){key, fresh, true, !is_believed(evaluator, &fresh)};
+        struct stage stage = {evaluator->folded_context, &fold, evaluator->folded_least};
+        struct memo fresh = {.hash = key, .used = true};
+        TRY(price_once(evaluator, &stage, plan, limits, &session->folded, &fresh.price, &fresh.rough, e));
+        fresh.refused = !is_believed(evaluator, &fresh.price);
+        *memo = fresh;
     }
-    *priced = !memo->refused || is_hopeless(evaluator, &memo->price, hopeless);
+    *priced = !memo->refused || is_hopeless(evaluator, &memo->price, limits);
     if (*priced)
         answer(evaluator, memo, out, cost);
     return ERROR_OK;
 }
 
 enum error_code evaluator_price_folded(struct evaluator_session *session, const struct plan *plan,
-                                       const struct cost *hopeless, struct price *out, struct cost *cost,
-                                       struct error *e)
+                                       const struct price_limits *limits, struct price *out,
+                                       struct cost *cost, struct error *e)
 {
     const struct fold *fold = session->evaluator->fold;
     bool priced = false;
     if (fold && fold_holds(fold, plan))
-        TRY(price_fold(session, plan, hopeless, &priced, out, cost, e));
-    return priced ? ERROR_OK : evaluator_price(session, plan, out, cost, e);
+        TRY(price_fold(session, plan, limits, &priced, out, cost, e));
+    return priced ? ERROR_OK : price_whole(session, plan, fold ? NULL : limits, out, cost, e);
 }
 
 const struct plan_context *evaluator_thin_context(const struct evaluator *evaluator)
@@ -254,9 +321,9 @@ const struct plan_context *evaluator_thin_context(const struct evaluator *evalua
 }
 
 enum error_code evaluator_price_thin(struct evaluator_session *session, const struct plan *thin,
-                                     const struct cost *hopeless, bool *priced, struct price *out,
+                                     const struct price_limits *limits, bool *priced, struct price *out,
                                      struct cost *cost, struct error *e)
 {
     *priced = thin_holds(session->evaluator->thin, thin);
-    return *priced ? price_fold(session, thin, hopeless, priced, out, cost, e) : ERROR_OK;
+    return *priced ? price_fold(session, thin, limits, priced, out, cost, e) : ERROR_OK;
 }

@@ -23,6 +23,7 @@
  *   heap.c       places of the temporaries, and what lies idle between them
  *   blocks.c     copies that put gathered blocks in order
  *   unfold.c     of a fold: the kernels of all layers, for the makespan
+ *   least.c      what a step takes at least, without a walk
  *
  *   use list of a value (fusion.c, backward)          pool of roots (forward)
  *   x --> kernel 7                                    [.. | x 64 B | y 32 B | ..]
@@ -106,6 +107,24 @@ struct price_program {
 };
 struct price_program *price_program_create(const struct nda *n);
 void price_program_destroy(struct price_program *program);
+
+/* of the order that counts or, if that is less, the program's, of which a fold errs least */
+static inline int64_t price_least_peak(const struct price *price)
+{
+    return price->program_peak_bytes && price->program_peak_bytes < price->peak_bytes
+               ? price->program_peak_bytes
+               : price->peak_bytes;
+}
+
+/* least.c: of whole plans, or of the fold's, which may be thin. Immutable; owned. */
+struct price_least;
+struct fold;
+struct price_least *price_least_create(const struct price_program *program,
+                                       const struct cost_machine *machine, const struct fold *fold);
+void price_least_destroy(struct price_least *least); /* NULL is fine */
+int64_t price_least_ps(const struct price_least *least, const struct mesh *mesh, const struct plan *plan);
+int64_t price_least_moved_ps(const struct spmd_local *local, const struct cost_machine *machine,
+                             const struct price_fold *fold);
 
 enum value_state {
     VALUE_BUFFER, /* has memory of its own; its only root is itself */
@@ -263,6 +282,7 @@ struct price_heap;
 struct price_scratch {
     struct price_program *program; /* owned, unless shared */
     bool program_shared;
+    int64_t far_bytes; /* price_limits; 0: no limit */
     struct value_use *uses;
     size_t use_room; /* per value */
     struct value_work *values;
@@ -454,6 +474,8 @@ enum tuple_place { TUPLE_NONE, TUPLE_FIRST, TUPLE_NEXT }; /* among the members o
 /* Sets what the collective `at` of the kernels takes beside those that it runs with, in the order of the
  * calls, its `joined` or `led_by`: of gathers that run as one the first takes all of their time. The kernel's
  * step is a step of local. */
+/* that one collective moves, as cost_collective_price counts them */
+int64_t price_collective_bytes(const struct spmd_local *local, const struct spmd_step *step);
 void price_collective(const struct price_scratch *scratch, const struct spmd_local *local,
                       const struct cost_machine *machine, struct kernel *kernels, uint32_t at,
                       enum tuple_place place, struct joining *joining);
@@ -627,15 +649,18 @@ static inline uint32_t buffer_of(const struct price_scratch *scratch, uint32_t v
 }
 /* Which part of a fold the step belongs to; 0: none. A reshard that something outside of all layers wants
  * (the function's result) belongs to the layer whose value it changes. */
+static inline uint8_t price_fold_part(const struct price_fold *fold, const struct spmd_local *local,
+                                      const struct spmd_step *step)
+{
+    uint8_t part = fold->part[step->op];
+    return part || step->kind == SPMD_OP || !step->result_count
+               ? part
+               : fold->value_part[local->values[step->results].origin];
+}
 static inline uint8_t part_of(const struct price_scratch *scratch, const struct spmd_local *local,
                               const struct spmd_step *step)
 {
-    if (!scratch->fold)
-        return 0;
-    uint8_t part = scratch->fold->part[step->op];
-    return part || step->kind == SPMD_OP || !step->result_count
-               ? part
-               : scratch->fold->value_part[local->values[step->results].origin];
+    return scratch->fold ? price_fold_part(scratch->fold, local, step) : 0;
 }
 /* so many bytes more, of what a part of a fold makes (0: of none), during the range */
 static inline void add_range(struct price_scratch *scratch, uint8_t part, int64_t bytes,

@@ -126,6 +126,25 @@ static void add_rematerialised(const struct cost_machine *machine, struct price 
     out->compute_ps += ps;
 }
 
+/* The time of kernels that nobody needs in their order: computations, and half of what collectives take,
+ * which is about as much as computes beside them. */
+static void sum_kernels(const struct price_scratch *scratch, const struct spmd_local *local,
+                        struct price *out)
+{
+    for (size_t i = 0; i < scratch->kernel_count; i++) {
+        const struct kernel *kernel = &scratch->kernels[i];
+        const struct spmd_step *step = &local->steps[kernel->step];
+        int64_t layers = part_of(scratch, local, step) == 1 ? 1 + scratch->fold->copies : 1,
+                ps = times_trips(times_trips(kernel->ps, step->trips), layers);
+        if (spmd_step_is_collective(step))
+            out->communication_ps += ps;
+        else
+            out->compute_ps += ps;
+    }
+    out->exposed_ps = out->communication_ps / 2;
+    out->step_ps = out->critical_path_ps = out->compute_ps + out->exposed_ps;
+}
+
 void price_local(const struct spmd_local *local, const struct cost_machine *machine,
                  struct price_scratch **scratch, const struct price_fold *fold, struct price *out)
 {
@@ -142,7 +161,9 @@ void price_local(const struct spmd_local *local, const struct cost_machine *mach
         out->peak_order = COST_ORDER_PROGRAM;
     }
     rematerialise(machine, out);
-    if (fold) {
+    if (s->far_bytes && price_least_peak(out) > s->far_bytes) {
+        sum_kernels(s, local, out);
+    } else if (fold) {
         struct price_unfolded *unfolded = price_unfold(s, local, machine);
         price_run_kernels(&unfolded->scratch, &unfolded->local, machine, NULL, out);
     } else {

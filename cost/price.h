@@ -152,20 +152,31 @@ struct evaluator_session *evaluator_session_create(const struct evaluator *evalu
 void evaluator_session_destroy(struct evaluator_session *evaluator_session);
 enum error_code evaluator_price(struct evaluator_session *evaluator_session, const struct plan *plan,
                                 struct price *out, struct cost *cost, struct error *e) BASE_CHECKED;
+/* What need not be known exactly of plans that cannot win: their prices are then rough, found sooner, and still
+ * beyond the limit that they were beyond. INT64_MAX: no such limit.
+ *
+ *   hopeless   C of plans that fit: of what costs more the fold's memory is good enough
+ *   far        C: of what costs more by its matrix products alone, found from the cells, or by the bytes that
+ *              its collectives move, found from the walk, nothing else is found: the time is estimated from
+ *              them, there is no memory in the price
+ *   far_bytes  peak: of what takes more, in the program's order, too, the time is a sum of its kernels',
+ *              without their order, and the fold's memory is good enough */
+struct price_limits {
+    int64_t hopeless, far, far_bytes;
+};
 /* The same from the folded program: an estimate of evaluator_price, far sooner where many layers are gone. Of
  * plans for which the fold does not hold (fold_holds) or whose memory it cannot tell (evaluator.c), and
- * without a fold, it is evaluator_price itself. hopeless: NULL, or a cost; of a plan that costs
- * more and fits by what the fold says, which is never too little, it is the fold's all the same. */
+ * without a fold, it is evaluator_price itself, within the limits, of which NULL is none. */
 enum error_code evaluator_price_folded(struct evaluator_session *session, const struct plan *plan,
-                                       const struct cost *hopeless, struct price *out, struct cost *cost,
-                                       struct error *e) BASE_CHECKED;
+                                       const struct price_limits *limits, struct price *out,
+                                       struct cost *cost, struct error *e) BASE_CHECKED;
 /* What makes thin plans (analysis/thin.h): decisions are applied in less time, hashes are the same. NULL: the
  * program is not folded, or its layers are not alike. Borrowed. */
 const struct plan_context *evaluator_thin_context(const struct evaluator *evaluator);
 /* evaluator_price_folded of a thin plan. *priced: false where the fold does not hold for it or cannot tell:
  * the caller then makes the whole plan and asks evaluator_price. */
 enum error_code evaluator_price_thin(struct evaluator_session *session, const struct plan *thin,
-                                     const struct cost *hopeless, bool *priced, struct price *out,
+                                     const struct price_limits *limits, bool *priced, struct price *out,
                                      struct cost *cost, struct error *e) BASE_CHECKED;
 
 #endif

@@ -558,7 +558,7 @@ static int64_t matmul_time(const struct price_scratch *scratch, const struct spm
     return price_matmul_ps(rates, compute, memory, shape);
 }
 
-static int64_t collective_bytes(const struct spmd_local *local, const struct spmd_step *step)
+int64_t price_collective_bytes(const struct spmd_local *local, const struct spmd_step *step)
 {
     int64_t bytes = 0;
     for (uint32_t i = 0; i < step->operand_count; i++)
@@ -577,7 +577,7 @@ enum { ROLE_OTHER, ROLE_WEIGHT, ROLE_GRADIENT, ROLE_RESULT };
 static int64_t add_member(struct joined *joined, const struct spmd_local *local,
                           const struct cost_machine *machine, const struct spmd_step *step)
 {
-    joined->bytes += collective_bytes(local, step);
+    joined->bytes += price_collective_bytes(local, step);
     int64_t before = joined->ps;
     joined->ps =
         cost_collective_price(machine, local->mesh, step->kind, step->axes, step->axis_count, joined->bytes)

@@ -51,7 +51,7 @@ struct core_plan {
     struct price price;
     uint16_t found, baseline;
 };
-/* best plans seen, best first, all different */
+/* best plans seen, best first, no two of about the same cost (list.c) */
 struct core_elites {
     uint32_t count;
     struct core_plan at[CORE_ELITES];

@@ -138,12 +138,12 @@ static enum error_code price(void *session, const struct search_list *list, stru
 {
     struct replayer *replayer = session;
     const struct plan *plan;
-    const struct cost *hopeless = replayer->domain->has_hopeless ? &replayer->domain->hopeless : NULL;
+    const struct price_limits *limits = replayer->domain->has_limits ? &replayer->domain->limits : NULL;
     bool priced = false;
     TRY(plan_of(replayer, list, &plan, e));
     if (!replayer->thin)
-        return evaluator_price_folded(replayer->evaluator, plan, hopeless, price, cost, e);
-    TRY(evaluator_price_thin(replayer->evaluator, plan, hopeless, &priced, price, cost, e));
+        return evaluator_price_folded(replayer->evaluator, plan, limits, price, cost, e);
+    TRY(evaluator_price_thin(replayer->evaluator, plan, limits, &priced, price, cost, e));
     return priced ? ERROR_OK : price_whole(session, list, price, cost, e);
 }
 
@@ -190,10 +190,17 @@ static void take_baseline(struct search_domain *domain, const struct plan_baseli
         to->list.at[to->list.count++] = number(domain, from->decisions[k]);
 }
 
-static void add_baselines(struct search_domain *domain, const struct plan_context *context)
+/* what experts are built on: their decisions are the same with thin plans */
+static const struct plan_context *building_context(const struct evaluated *self)
+{
+    const struct plan_context *thin = evaluator_thin_context(self->evaluator);
+    return thin ? thin : self->context;
+}
+
+static void add_baselines(struct search_domain *domain)
 {
     uint32_t count;
-    struct plan_baseline *baselines = plan_baselines(context, &count);
+    struct plan_baseline *baselines = plan_baselines(building_context(domain->self), &count);
     domain->baselines = mem_zalloc(count, sizeof *domain->baselines);
     domain->baseline_count = count;
     for (uint32_t i = 0; i < count; i++)
@@ -205,7 +212,7 @@ static struct search_domain_baseline *variants(struct search_domain *domain, con
                                                uint32_t *count)
 {
     const struct evaluated *self = domain->self;
-    struct plan_baseline *around = plan_baseline_variants(self->context, name, turn, count);
+    struct plan_baseline *around = plan_baseline_variants(building_context(self), name, turn, count);
     struct search_domain_baseline *list = mem_zalloc((size_t)*count + 1, sizeof *list);
     for (uint32_t i = 0; i < *count; i++)
         take_baseline(domain, &around[i], &list[i]);
@@ -218,7 +225,7 @@ static bool join(struct search_domain *domain, const char *name, const char *one
 {
     const struct evaluated *self = domain->self;
     struct plan_baseline joined;
-    if (!plan_baseline_join(self->context, name, one, other, &joined))
+    if (!plan_baseline_join(building_context(self), name, one, other, &joined))
         return false;
     take_baseline(domain, &joined, out);
     return true;
@@ -233,6 +240,7 @@ static struct search_domain *create(const struct evaluator *evaluator)
     domain->self = self;
     domain->operations = plan_context_nda(context)->program->op_count;
     domain->devices = (uint64_t)mesh_devices(plan_context_mesh(context));
+    domain->memory_limit_bytes = evaluator_machine(evaluator)->memory_limit_bytes;
     domain->destroy = destroy;
     domain->session_create = replayer_create;
     domain->session_destroy = replayer_destroy;
@@ -263,7 +271,7 @@ enum error_code search_domain_create(const struct evaluator *evaluator, struct s
     domain->decision_count = count;
     domain->regather_count = again;
     domain->total_count = count + again;
-    add_baselines(domain, context);
+    add_baselines(domain);
     domain->variants = variants;
     domain->join = join;
     domain->variant_turns = plan_context_mesh(context)->axis_count + 1;

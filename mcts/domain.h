@@ -38,12 +38,13 @@ struct search_domain {
     bool (*join)(struct search_domain *d, const char *name, const char *one, const char *other,
                  struct search_domain_baseline *out);
     uint32_t baseline_count;
-    /* what costs more cannot be the best: prices of it may be rough (evaluator_price_folded). The search sets
-     * it when all experts are priced, so that prices are the same in every process and thread */
-    struct cost hopeless;
-    bool has_hopeless;
+    /* Prices of plans that cannot be the best may be rough. The search sets them when all experts are priced,
+     * so that prices are the same in every process and thread. */
+    struct price_limits limits;
+    bool has_limits;
     uint64_t operations; /* size of the program: sets budget and tasks */
     uint64_t devices;
+    int64_t memory_limit_bytes; /* 0: none behind it */
     void (*destroy)(struct search_domain *d);
     /* evaluator may be NULL: such a session can replay, not price */
     void *(*session_create)(const struct search_domain *d, struct evaluator_session *evaluator);

@@ -41,7 +41,12 @@ static enum error_code price_baseline(struct search *search, void *session,
 
 /* Experts are priced exactly where they may be the best, by their prices on the fold: those that are further
  * behind than a fold errs by far, which is by half a percent at most. */
-enum { NEAR_BEST = 50, NEAR_STEPS = 4 }; /* 1/50 of C; steps of 1 % over the limit */
+enum {
+    NEAR_BEST = 50,
+    NEAR_STEPS = 4, /* 1/50 of C; steps of 1 % over the limit */
+    FAR_BEST = 10,
+    FAR_STEPS = 10 /* the same of plans that nobody needs to know better. Chosen, not tuned */
+};
 
 static bool deserves_whole(const struct search *search, uint32_t index)
 {
@@ -363,15 +368,32 @@ static enum error_code price_root(struct search *search, void *session, struct e
     return code;
 }
 
-/* With a margin: what is dearer than an expert that was priced cannot win, however the fold errs. Where no
- * expert fits, memory orders the plans, and none is hopeless. */
-static void set_hopeless(struct search *search)
+/* of all that was priced, the least that a plan is above the limit */
+static int64_t least_over(const struct search *search)
+{
+    int64_t least = search->best_baseline.over_steps;
+    for (uint32_t i = 0; i < search->domain->baseline_count; i++)
+        least = search->baselines[i].cost.over_steps < least ? search->baselines[i].cost.over_steps : least;
+    for (uint32_t i = 0; i < search->descent_count; i++)
+        least = search->descents[i].cost.over_steps < least ? search->descents[i].cost.over_steps : least;
+    return least;
+}
+
+/* With margins: what is dearer than an expert that was priced cannot win, however the fold errs. */
+static void set_limits(struct search *search)
 {
     struct search_domain *domain = search->domain;
     const struct cost *best = &search->best_baseline;
-    domain->has_hopeless = domain->price_whole && domain->baseline_count && !search->options.no_baselines &&
-                           best->over_steps == 0;
-    domain->hopeless = (struct cost){best->c + best->c / NEAR_BEST, 0};
+    int64_t limit = domain->memory_limit_bytes;
+    domain->has_limits = domain->baseline_count && !search->options.no_baselines;
+    domain->limits = (struct price_limits){INT64_MAX, INT64_MAX, INT64_MAX};
+    /* where no expert fits, memory orders the plans, and none is hopeless by its time */
+    if (best->over_steps == 0) {
+        domain->limits.hopeless = best->c + best->c / NEAR_BEST;
+        domain->limits.far = best->c + best->c / FAR_BEST;
+    }
+    if (limit > 0)
+        domain->limits.far_bytes = limit + limit / 100 * (least_over(search) + FAR_STEPS);
 }
 
 enum error_code core_race_experts(struct search *search, struct error *e)
@@ -390,7 +412,7 @@ enum error_code core_race_experts(struct search *search, struct error *e)
         code = climb_experts(search, &pricers, e);
     if (!code)
         code = core_descend(search, &pricers, e);
-    set_hopeless(search);
+    set_limits(search);
     core_pricers_close(search, &pricers);
     search->options.sessions = NULL;
     return code;

@@ -53,9 +53,10 @@ enum {
     FEWEST_FIRST = 4,
     MOST_FIRST = 1024,
     TASKS = 16, /* an epoch's */
-    /* shares of the rollouts: before the first local search, but no fewer than so many, and between two.
-     * 706 before the first leave t7b on 8x8 0.9 % behind (docs/performance.md) */
-    FIRST_STAGE = 5,
+    /* shares of the rollouts: tenths before the first local search, but no fewer than so many, and between
+     * two. 706 before the first leave t7b on 8x8 0.9 % behind, two tenths a Llama 0.4 % (docs/performance.md)
+     */
+    FIRST_STAGE = 3,
     FEWEST_STAGE = 1200,
     NEXT_STAGE = 16,
     /* evaluations of all local searches together: clamp(rollouts, 32, 2048) */
@@ -86,7 +87,7 @@ static enum error_code set_options(struct search *search, const struct search_op
         search->options.parallelism = 1;
     if (search->options.method == SEARCH_START)
         search->domain->baseline_count = 0;
-    search->first_stage = search->options.rollouts / FIRST_STAGE;
+    search->first_stage = (uint32_t)((uint64_t)search->options.rollouts * FIRST_STAGE / 10);
     if (search->first_stage < FEWEST_STAGE)
         search->first_stage =
             search->options.rollouts < FEWEST_STAGE ? search->options.rollouts : FEWEST_STAGE;
@@ -114,7 +115,11 @@ static uint64_t identity(const struct search *search)
                               search->root.hash.lo,
                               (uint64_t)search->root.cost.c,
                               (uint64_t)search->root.price.step_ps,
-                              (uint64_t)search->root.price.peak_bytes};
+                              (uint64_t)search->root.price.peak_bytes,
+                              search->domain->has_limits,
+                              (uint64_t)search->domain->limits.hopeless,
+                              (uint64_t)search->domain->limits.far,
+                              (uint64_t)search->domain->limits.far_bytes};
     uint64_t h = 0;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         h = hash_combine(h, words[i]);

@@ -6,6 +6,7 @@
 #include "ir/print.h"
 #include "planner/archive.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,11 +37,11 @@ struct lowered {
     struct spmd_local local;
 };
 
-static enum error_code lower(const struct planner_job *j, const struct report *report,
+static enum error_code lower(const struct planner_job *j, const struct search_plan *plan,
                              struct lowered *lowered, struct error *e)
 {
     plan_init(&lowered->plan, j->nda, &j->request->mesh);
-    if (!search_plan_replay(j->context, &report->plan, &lowered->plan))
+    if (!search_plan_replay(j->context, plan, &lowered->plan))
         return error_set(e, ERROR_INTERNAL, "the best plan's decisions do not replay to its hash");
     return spmd_walk(j->context, &lowered->plan, evaluator_options(j->evaluator), &lowered->local, e);
 }
@@ -61,27 +62,24 @@ static enum error_code add_module(const struct planner_job *j, const struct lowe
 /* `rng` draws other numbers on every device: no module of one device's program means what the original does.
  * A job that asks for the annotated form besides gets that one and a warning; another is refused where the
  * form is emitted. */
-static bool only_annotated(const struct planner_job *j, struct report *report)
+static bool only_annotated(const struct planner_job *j)
 {
-    static const char sentence[] =
-        "manual and local form are not written: stablehlo.rng draws other numbers on every device";
     const uint32_t own = PLANNER_OUTPUT_MANUAL | PLANNER_OUTPUT_LOCAL;
     bool draws = false;
     for (uint32_t op = 0; op < j->prepared.op_count && !draws; op++)
         draws = j->prepared.ops[op].code == IR_RNG;
-    if (!draws || !(j->request->outputs & own) || !(j->request->outputs & PLANNER_OUTPUT_ANNOTATED))
-        return false;
-    char **warnings = arena_alloc(report->arena, sizeof *warnings * (report->warning_count + 1));
-    if (report->warning_count)
-        memcpy(warnings, report->warnings, sizeof *warnings * report->warning_count);
-    warnings[report->warning_count++] = arena_strndup(report->arena, sentence, sizeof sentence - 1);
-    report->warnings = warnings;
-    return true;
+    return draws && (j->request->outputs & own) && (j->request->outputs & PLANNER_OUTPUT_ANNOTATED);
+}
+
+static void warn_of_forms(const struct planner_job *j, struct report *report)
+{
+    if (only_annotated(j))
+        report_add_warning(report, "manual and local form are not written: stablehlo.rng draws other numbers "
+                                   "on every device");
 }
 
 static enum error_code add_modules(const struct planner_job *j, const struct lowered *lowered,
-                                   struct report *report, struct planner_module *modules, uint32_t *count,
-                                   struct error *e)
+                                   struct planner_module *modules, uint32_t *count, struct error *e)
 {
     static const struct {
         enum planner_output bit;
@@ -90,7 +88,7 @@ static enum error_code add_modules(const struct planner_job *j, const struct low
                               {PLANNER_OUTPUT_MANUAL, EMIT_MANUAL},
                               {PLANNER_OUTPUT_LOCAL, EMIT_LOCAL}};
     uint32_t wanted = j->request->outputs;
-    if (only_annotated(j, report))
+    if (only_annotated(j))
         wanted &= ~(uint32_t)(PLANNER_OUTPUT_MANUAL | PLANNER_OUTPUT_LOCAL);
     for (size_t i = 0; i < PLANNER_FORMS; i++)
         if (wanted & forms[i].bit) {
@@ -120,31 +118,50 @@ static enum error_code add_proof(const struct planner_job *j, const struct lower
     return ERROR_OK;
 }
 
-static enum error_code write_lowered(const struct planner_job *j, const struct lowered *lowered,
-                                     struct report *report, struct planner_module *modules, uint32_t *count,
-                                     struct planner_proof *proof, struct error *e)
+static void release_lowered(struct lowered *lowered)
 {
-    planner_stage(j->request, "modules");
-    TRY(add_modules(j, lowered, report, modules, count, e));
-    if (j->request->proof)
-        planner_stage(j->request, "proof");
-    return j->request->proof ? add_proof(j, lowered, report, proof, e) : ERROR_OK;
+    spmd_local_release(&lowered->local);
+    plan_release(&lowered->plan);
+}
+
+static enum error_code write_modules(const struct planner_job *j, const struct search_plan *plan,
+                                     struct planner_module *modules, uint32_t *count, struct error *e)
+{
+    struct lowered lowered = {0};
+    enum error_code code = lower(j, plan, &lowered, e);
+    if (code == ERROR_OK)
+        code = add_modules(j, &lowered, modules, count, e);
+    if (code != ERROR_OK) {
+        release_modules(modules, *count);
+        *count = 0;
+    }
+    release_lowered(&lowered);
+    return code;
+}
+
+static enum error_code write_proof(const struct planner_job *j, struct report *report,
+                                   struct planner_proof *proof, struct error *e)
+{
+    struct lowered lowered = {0};
+    planner_stage(j->request, "proof");
+    enum error_code code = lower(j, &report->plan, &lowered, e);
+    if (code == ERROR_OK)
+        code = add_proof(j, &lowered, report, proof, e);
+    release_lowered(&lowered);
+    return code;
 }
 
 enum error_code planner_job_write(const struct planner_job *j, struct report *report,
                                   struct planner_module *modules, uint32_t *count,
                                   struct planner_proof *proof, struct error *e)
 {
-    struct lowered lowered = {0};
-    enum error_code code = lower(j, report, &lowered, e);
-    if (code == ERROR_OK)
-        code = write_lowered(j, &lowered, report, modules, count, proof, e);
+    TRY(write_modules(j, &report->plan, modules, count, e));
+    warn_of_forms(j, report);
+    enum error_code code = j->request->proof ? write_proof(j, report, proof, e) : ERROR_OK;
     if (code != ERROR_OK) {
         release_modules(modules, *count);
         *count = 0;
     }
-    spmd_local_release(&lowered.local);
-    plan_release(&lowered.plan);
     return code;
 }
 
@@ -181,26 +198,89 @@ static void add_segments(const struct planner_job *j, struct report *report)
                                                 .mixed = answer->mixed};
 }
 
-/* all but its constraints */
-static enum error_code make_report(const struct planner_job *j, const struct search_state *state, bool whole,
-                                   const struct search_plan *best, struct report **out, struct error *e)
+/* What has to be done for the plan that leads, and, where that is not solved yet, the network. The plan's
+ * parts depend on it alone: each is begun by whichever thread is free, in this order, which is that of their
+ * times, and all of them beside the network. Where that wins they are thrown away. */
+enum part { PART_NETWORK, PART_CONSTRAINTS, PART_REPORT, PART_MODULES, PARTS };
+
+struct finishing {
+    const struct planner_job *j;
+    const struct search_state *state;
+    bool whole;
+    struct search_plan best;
+    struct plan_factors factors; /* what best.factors may refer to */
+    bool last;                   /* its tries are not looked at */
+    struct planner_outcome *out; /* report: as report_create made it, until it is completed */
+    struct spmd_constraints constraints;
+    struct search_blob network;
+    atomic_uint next; /* part */
+    enum error_code codes[PARTS];
+    struct error errors[PARTS];
+};
+
+static enum error_code finish_part(struct finishing *finishing, enum part part, struct error *e)
 {
-    planner_stage(j->request, "report");
-    TRY(report_create(j->evaluator, j->search, state, best, out, e));
+    const struct planner_job *j = finishing->j;
+    struct planner_outcome *out = finishing->out;
+    switch (part) {
+    case PART_NETWORK: return planner_job_network(j, finishing->state, 1, NULL, NULL, &finishing->network, e);
+    case PART_CONSTRAINTS:
+        return report_find_constraints(j->evaluator, &finishing->best, &finishing->constraints, e);
+    case PART_REPORT:
+        return report_create(j->evaluator, j->search, finishing->state, &finishing->best, &out->report, e);
+    case PART_MODULES: return write_modules(j, &finishing->best, out->modules, &out->module_count, e);
+    case PARTS: break;
+    }
+    return ERROR_OK;
+}
+
+static void finish_parts(void *user, uint32_t number)
+{
+    struct finishing *finishing = user;
+    for (uint32_t part; (part = atomic_fetch_add(&finishing->next, 1)) < PARTS;)
+        finishing->codes[part] = finish_part(finishing, (enum part)part, &finishing->errors[part]);
+}
+
+static enum error_code run_parts(struct finishing *finishing, enum part first, struct error *e)
+{
+    memset(finishing->codes, 0, sizeof finishing->codes);
+    atomic_store(&finishing->next, first);
+    threads_run(finishing->j->request->threads > 1 ? 2 : 1, finish_parts, finishing);
+    for (uint32_t part = first; part < PARTS; part++)
+        if (finishing->codes[part]) {
+            *e = finishing->errors[part];
+            return finishing->codes[part];
+        }
+    return ERROR_OK;
+}
+
+static void release_parts(struct finishing *finishing)
+{
+    spmd_constraints_release(&finishing->constraints);
+    planner_outcome_release(finishing->out);
+}
+
+/* what the report says of the job beside the plan */
+static enum error_code complete_report(const struct finishing *finishing, struct error *e)
+{
+    const struct planner_job *j = finishing->j;
+    struct report *report = finishing->out->report;
     if (j->has_network) {
-        report_add_baseline(*out, "cfn", &j->network.price, j->network.cost);
-        (*out)->has_bound = j->network.has_bound;
-        (*out)->bound_ps = j->network.bound_ps;
+        report_add_baseline(report, "cfn", &j->network.price, j->network.cost);
+        report->has_bound = j->network.has_bound;
+        report->bound_ps = j->network.bound_ps;
     }
     if (j->has_segments)
-        add_segments(j, *out);
-    planner_job_tell_annotations(j, *out);
+        add_segments(j, report);
+    planner_job_tell_annotations(j, report);
     if (j->given_is_other)
-        report_add_warning(*out,
+        report_add_warning(report,
                            "the plan of constraints_from_plan was made for another module, mesh or build: "
                            "the shardings of its arguments and results count, the plan does not race");
-    TRY(report_add_classes(*out, j->has_yours ? &j->yours : NULL, e));
-    planner_job_describe(j, whole, *out);
+    TRY(report_add_classes(report, j->has_yours ? &j->yours : NULL, e));
+    planner_job_describe(j, finishing->whole, report);
+    warn_of_forms(j, report);
+    report_add_constraints(report, &finishing->constraints);
     return ERROR_OK;
 }
 
@@ -211,53 +291,7 @@ static enum error_code make_files(const struct planner_job *j, struct planner_ou
     if (j->request->outputs & PLANNER_OUTPUT_SEGMENTS)
         TRY(planner_archive_write(j->context, out->report->module_digest, j->request->proof, j->request->seed,
                                   &out->segments, e));
-    return planner_job_write(j, out->report, out->modules, &out->module_count, &out->proof, e);
-}
-
-/* The report and the modules, and what has to be written into the model: both are of the plan alone, and as
- * long as each other. */
-struct finishing {
-    const struct planner_job *j;
-    const struct search_state *state;
-    bool whole;
-    struct search_plan best;
-    struct plan_factors factors; /* what best.factors may refer to */
-    bool last;                   /* its tries are not looked at */
-    struct planner_outcome *out;
-    struct spmd_constraints constraints;
-    enum error_code codes[2];
-    struct error errors[2];
-};
-
-static void finish_part(void *user, uint32_t number)
-{
-    struct finishing *finishing = user;
-    const struct planner_job *j = finishing->j;
-    enum error_code *code = &finishing->codes[number];
-    if (number == 1) {
-        *code = report_find_constraints(j->evaluator, &finishing->best, &finishing->constraints,
-                                        &finishing->errors[1]);
-        return;
-    }
-    *code = make_report(j, finishing->state, finishing->whole, &finishing->best, &finishing->out->report,
-                        &finishing->errors[0]);
-    if (!*code && (finishing->last || !planner_better_try(finishing->out->report)))
-        *code = make_files(j, finishing->out, &finishing->errors[0]);
-    planner_stage(j->request, "constraints"); /* or the rest of their time */
-}
-
-static enum error_code finish_parts(struct finishing *finishing, struct error *e)
-{
-    if (finishing->j->request->threads > 1)
-        threads_run(2, finish_part, finishing);
-    for (uint32_t i = 0; i < 2 && finishing->j->request->threads <= 1; i++)
-        finish_part(finishing, i);
-    for (uint32_t i = 0; i < 2; i++)
-        if (finishing->codes[i]) {
-            *e = finishing->errors[i];
-            return finishing->codes[i];
-        }
-    return ERROR_OK;
+    return j->request->proof ? write_proof(j, out->report, &out->proof, e) : ERROR_OK;
 }
 
 /* a search that was cut short has no time for more */
@@ -269,50 +303,112 @@ static bool searches_on(const struct finishing *finishing)
 
 enum { BETTER = 8 }; /* times that the answer gives way to a better one that its report came upon */
 
-static enum error_code finish_best(struct finishing *finishing, struct error *e)
+/* begun: the parts are there already */
+static enum error_code finish_best(struct finishing *finishing, bool begun, struct error *e)
 {
     for (uint32_t round = 0;; round++) {
         finishing->last |= round == BETTER || !searches_on(finishing);
-        TRY(finish_parts(finishing, e));
+        if (!begun || round)
+            TRY(run_parts(finishing, PART_CONSTRAINTS, e));
         const struct report_whole *better = planner_better_try(finishing->out->report);
         if (finishing->last || !better)
             return ERROR_OK;
         finishing->last =
             !planner_job_take_better(finishing->j, better, &finishing->best, &finishing->factors);
-        spmd_constraints_release(&finishing->constraints);
-        planner_outcome_release(finishing->out);
+        release_parts(finishing);
     }
 }
 
-static enum error_code finish(const struct planner_job *j, const struct search_state *state,
-                              const struct search_blob *snapshot, bool whole, struct planner_outcome *out,
+static enum error_code finish(struct finishing *finishing, const struct search_blob *snapshot, bool begun,
                               struct error *e)
 {
-    struct finishing finishing = {.j = j, .state = state, .whole = whole, .out = out};
-    planner_job_best(j, state, whole, &finishing.best);
-    enum error_code code = finish_best(&finishing, e);
-    if (code == ERROR_OK)
-        report_add_constraints(out->report, &finishing.constraints);
-    spmd_constraints_release(&finishing.constraints);
-    free(finishing.factors.at);
-    if (code != ERROR_OK)
-        return code;
+    const struct planner_job *j = finishing->j;
+    struct planner_outcome *out = finishing->out;
+    planner_stage(j->request, "report");
+    TRY(finish_best(finishing, begun, e));
+    TRY(complete_report(finishing, e));
+    TRY(make_files(j, out, e));
     out->proved = j->request->proof;
     out->fits = out->report->smallest_budget_bytes == 0;
     if (j->request->alternatives)
         planner_stage(j->request, "alternatives");
-    return j->request->alternatives ? planner_job_alternatives(j, snapshot, whole, out, e) : ERROR_OK;
+    return j->request->alternatives ? planner_job_alternatives(j, snapshot, finishing->whole, out, e)
+                                    : ERROR_OK;
+}
+
+static enum error_code end(struct finishing *finishing, enum error_code code)
+{
+    spmd_constraints_release(&finishing->constraints);
+    free(finishing->network.bytes);
+    free(finishing->factors.at);
+    if (code != ERROR_OK)
+        planner_outcome_release(finishing->out);
+    return code;
 }
 
 enum error_code planner_job_finish(const struct planner_job *j, const struct search_state *state,
                                    const struct search_blob *snapshot, bool whole,
                                    struct planner_outcome *out, struct error *e)
 {
+    struct finishing finishing = {.j = j, .state = state, .whole = whole, .out = out};
     memset(out, 0, sizeof *out);
-    enum error_code code = finish(j, state, snapshot, whole, out, e);
-    if (code != ERROR_OK)
-        planner_outcome_release(out);
+    planner_job_best(j, state, whole, &finishing.best);
+    return end(&finishing, finish(&finishing, snapshot, false, e));
+}
+
+/* Does the plan that led before the network lead behind it, under the same name and decisions? */
+static bool still_leads(const struct finishing *finishing, const struct search_plan *best)
+{
+    const struct search_plan *before = &finishing->best;
+    return hash128_compare(before->hash, best->hash) == 0 && before->count == best->count &&
+           memcmp(before->decisions, best->decisions, best->count * sizeof *best->decisions) == 0 &&
+           before->factor_count == best->factor_count && strcmp(before->found_by, best->found_by) == 0;
+}
+
+enum { BESIDE_OPERATIONS = 1 << 15 };
+
+static enum error_code solve_network(struct planner_job *j, const struct search_state *state, struct error *e)
+{
+    struct search_blob answer = {0};
+    enum error_code code =
+        planner_job_network(j, state, j->request->threads > 1 ? 2 : 1, NULL, NULL, &answer, e);
+    if (code == ERROR_OK)
+        code = planner_job_take_network(j, answer.bytes, answer.size, e);
+    free(answer.bytes);
     return code;
+}
+
+static enum error_code end_beside_network(struct planner_job *j, struct finishing *finishing,
+                                          const struct search_blob *snapshot, struct error *e)
+{
+    struct search_plan best;
+    planner_job_best(j, finishing->state, finishing->whole, &finishing->best);
+    TRY(run_parts(finishing, PART_NETWORK, e));
+    TRY(planner_job_take_network(j, finishing->network.bytes, finishing->network.size, e));
+    planner_job_best(j, finishing->state, finishing->whole, &best);
+    bool leads = still_leads(finishing, &best);
+    if (!leads)
+        release_parts(finishing);
+    finishing->best = best;
+    return finish(finishing, snapshot, leads, e);
+}
+
+enum error_code planner_job_end(struct planner_job *j, const struct search_state *state,
+                                const struct search_blob *snapshot, bool whole, struct planner_outcome *out,
+                                struct error *e)
+{
+    struct finishing finishing = {.j = j, .state = state, .whole = whole, .out = out};
+    memset(out, 0, sizeof *out);
+    if (!planner_job_wants_network(j, whole))
+        return planner_job_finish(j, state, snapshot, whole, out, e);
+    planner_stage(j->request, "network");
+    /* the quick network is mostly one thread's work, and seldom wins; others take longer than all else. Of
+     * large programs both at once take most memory (240 instead of 190 MB at 96 layers). */
+    if (j->request->threads > 1 && j->request->method == PLANNER_AUTO &&
+        j->prepared.op_count < BESIDE_OPERATIONS)
+        return end(&finishing, end_beside_network(j, &finishing, snapshot, e));
+    TRY(solve_network(j, state, e));
+    return planner_job_finish(j, state, snapshot, whole, out, e);
 }
 
 enum error_code planner_job_report(const struct planner_job *j, const struct search_state *state, bool whole,

@@ -165,7 +165,8 @@ static enum error_code try_fold(const struct evaluator *evaluator, uint32_t thre
 {
     struct check check = {.context = evaluator_context(evaluator), .threads = threads};
     uint32_t count;
-    struct plan_baseline *experts = plan_baselines(check.context, &count);
+    const struct plan_context *thin = evaluator_thin_context(evaluator);
+    struct plan_baseline *experts = plan_baselines(thin ? thin : check.context, &count);
     for (uint32_t i = 0; i < threads; i++) {
         check.sessions[i] = evaluator_session_create(evaluator);
         plan_init(&check.plans[i], plan_context_nda(check.context), plan_context_mesh(check.context));

@@ -114,6 +114,12 @@ struct planner_outcome {
 enum error_code planner_job_finish(const struct planner_job *j, const struct search_state *state,
                                    const struct search_blob *snapshot, bool whole,
                                    struct planner_outcome *out, struct error *e) BASE_CHECKED;
+/* planner_job_network, where it is wanted, its answer taken, and planner_job_finish, with the same outcome:
+ * where the request has two threads the report and the modules of the plan that leads are made while the
+ * network is solved. */
+enum error_code planner_job_end(struct planner_job *j, const struct search_state *state,
+                                const struct search_blob *snapshot, bool whole, struct planner_outcome *out,
+                                struct error *e) BASE_CHECKED;
 void planner_outcome_release(struct planner_outcome *outcome);
 /* As much of the report of the best plan so far as a plan.json says (report_create_plan). *out: owned;
  * borrows from the job. */

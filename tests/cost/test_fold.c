@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const struct sample {
     const char *path, *mesh, *device;
@@ -257,7 +258,7 @@ static void near_the_limit_the_whole_is_priced(void **state)
 static void memory_of_a_hopeless_plan_is_left_open(void **state)
 {
     (void)state;
-    const struct cost all = {0, 0}, none = {INT64_MAX, 0};
+    const struct price_limits all = {0, INT64_MAX, INT64_MAX}, none = {INT64_MAX, INT64_MAX, INT64_MAX};
     struct subject subject;
     struct plan plan;
     struct error e;
@@ -289,6 +290,100 @@ static void memory_of_a_hopeless_plan_is_left_open(void **state)
     plan_release(&plan);
     evaluator_session_destroy(session);
     subject_close(&subject);
+}
+
+/* lists of decisions, and what they come to */
+enum { LIMITED = 80, LIMITED_LONGEST = 8 };
+struct limited {
+    struct plan_decision decisions[LIMITED_LONGEST];
+    uint32_t count;
+    struct price whole, known, limited; /* known: evaluator_price_folded without limits */
+    struct cost cost;                   /* of the whole */
+};
+
+static void make_limited(const struct subject *subject, struct plan *plan, const struct limited *from)
+{
+    plan_copy(plan, plan_context_start(subject->context));
+    for (uint32_t i = 0; i < from->count; i++)
+        plan_apply(subject->context, plan, from->decisions[i]);
+}
+
+/* twice the cheapest plan, twice the one that takes least */
+static struct price_limits price_unlimited(const struct subject *subject, struct limited *lists)
+{
+    struct evaluator_session *session = evaluator_session_create(subject->evaluator);
+    struct price_limits limits = {INT64_MAX, INT64_MAX / 2, INT64_MAX / 2};
+    struct plan plan;
+    struct error e;
+    struct rng rng = {31};
+    uint32_t count;
+    const struct plan_decision *decisions = plan_context_decisions(subject->context, &count);
+    plan_init(&plan, subject->nda, &subject->mesh);
+    for (uint32_t k = 0; k < LIMITED; k++) {
+        for (uint64_t n = 1 + rng_below(&rng, LIMITED_LONGEST); n-- > 0;)
+            lists[k].decisions[lists[k].count++] = decisions[rng_below(&rng, count)];
+        make_limited(subject, &plan, &lists[k]);
+        ASSERT_OK(evaluator_price(session, &plan, &lists[k].whole, &lists[k].cost, &e), &e);
+        ASSERT_OK(evaluator_price_folded(session, &plan, NULL, &lists[k].known, NULL, &e), &e);
+        limits.far = lists[k].cost.c < limits.far ? lists[k].cost.c : limits.far;
+        limits.far_bytes =
+            lists[k].whole.peak_bytes < limits.far_bytes ? lists[k].whole.peak_bytes : limits.far_bytes;
+    }
+    plan_release(&plan);
+    evaluator_session_destroy(session);
+    return (struct price_limits){INT64_MAX, 2 * limits.far, 2 * limits.far_bytes};
+}
+
+static void limits_leave_open_what_cannot_win(const struct sample *sample, bool folds)
+{
+    struct subject subject;
+    struct plan plan;
+    struct error e;
+    struct limited *lists = mem_zalloc(LIMITED, sizeof *lists);
+    uint32_t by_time = 0, by_memory = 0, exact = 0;
+    open_limited(sample, ROOMY, &subject);
+    assert_int_equal(evaluator_fold(subject.evaluator, folds ? 4 : 0), folds);
+    struct price_limits limits = price_unlimited(&subject, lists);
+    struct evaluator_session *session = evaluator_session_create(subject.evaluator);
+    plan_init(&plan, subject.nda, &subject.mesh);
+    for (uint32_t k = 0; k < LIMITED; k++) {
+        struct price *limited = &lists[k].limited, again;
+        make_limited(&subject, &plan, &lists[k]);
+        ASSERT_OK(evaluator_price_folded(session, &plan, &limits, limited, NULL, &e), &e);
+        if (memcmp(limited, &lists[k].known, sizeof *limited) == 0) {
+            exact++;
+        } else if (limited->peak_bytes == 0) {
+            assert_true((double)lists[k].cost.c > 0.995 * (double)limits.far);
+            by_time++;
+        } else {
+            assert_true((double)lists[k].whole.peak_bytes > 0.995 * (double)limits.far_bytes);
+            by_memory++;
+        }
+        /* who asks without limits gets the price without limits */
+        ASSERT_OK(evaluator_price_folded(session, &plan, NULL, &again, NULL, &e), &e);
+        assert_memory_equal(&again, &lists[k].known, sizeof again);
+    }
+    assert_true(by_time && by_memory && exact);
+    plan_release(&plan);
+    evaluator_session_destroy(session);
+    subject_close(&subject);
+    free(lists);
+}
+
+static void limits_leave_open_what_cannot_win_on_folds(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof samples / sizeof *samples; i++)
+        limits_leave_open_what_cannot_win(&samples[i], true);
+}
+
+static void limits_leave_open_what_cannot_win_on_programs(void **state)
+{
+    (void)state;
+    const struct sample loops = {
+        .path = "/tests/models/t2b_scan.mlir.gz", .mesh = "data=8,model=8", .device = "h100"};
+    limits_leave_open_what_cannot_win(&samples[2], false);
+    limits_leave_open_what_cannot_win(&loops, false);
 }
 
 /* a decision has the effect, the hash and the price on a thin plan that it has on the plan with all cells */
@@ -450,6 +545,8 @@ int main(void)
                                        cmocka_unit_test(searches_publish_whole_prices),
                                        cmocka_unit_test(what_does_not_repeat_stays_whole),
                                        cmocka_unit_test(late_gradients_fold),
+                                       cmocka_unit_test(limits_leave_open_what_cannot_win_on_folds),
+                                       cmocka_unit_test(limits_leave_open_what_cannot_win_on_programs),
                                        cmocka_unit_test(thin_plans_are_the_same_plans),
                                        cmocka_unit_test(memory_that_the_fold_cannot_tell_is_priced_whole),
                                        cmocka_unit_test(near_the_limit_the_whole_is_priced),
