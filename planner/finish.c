@@ -199,6 +199,7 @@ static enum error_code make_report(const struct planner_job *j, const struct sea
                            "the plan of constraints_from_plan was made for another module, mesh or build: "
                            "the shardings of its arguments and results count, the plan does not race");
     TRY(report_add_classes(*out, j->has_yours ? &j->yours : NULL, e));
+    TRY(planner_find_larger(j, *out, e));
     planner_job_describe(j, whole, *out);
     return ERROR_OK;
 }

@@ -134,12 +134,20 @@ enum report_part {
     REPORT_PART_MADE,     /* activations, gradients, temporaries */
     REPORT_PARTS
 };
+/* A larger mesh that was tried (planner/larger.c): the plan of a name fits on it; mesh "": none of the
+ * nearest did on up to `devices`. */
+struct report_larger {
+    char mesh[160],
+        plan[160]; /* "data=8,model=4"; an expert's name, "": the decisions of the report's plan */
+    int64_t devices, step_ps, peak_bytes;
+};
 struct report_advice { /* of a plan that does not fit; estimates that scale one part and leave the others */
     int64_t parts[REPORT_PARTS];
     int64_t kept_bytes;                         /* of arguments: what no rematerialisation takes away */
     int64_t batch_bytes;                        /* of what has the batch in it, parameters apart */
     int64_t device_bytes;                       /* memory of a device */
     int64_t devices;                            /* fewest, if all that is held were split over them */
+    struct report_larger larger;                /* devices 0: not tried */
     int64_t batch, smaller_batch, batch_shards; /* 0: there is none; none is small enough */
 };
 enum { REPORT_NEAR_ARGUMENTS = 4 };
