@@ -106,7 +106,7 @@ struct report_whole { /* dimensions that look alike are one (a group) */
     bool partly;         /* some axis splits it in other tensors or ops */
     char example[300];   /* the largest tensor alive at the peak that has it whole; "": none */
     enum report_reason reason;
-    char sizes[300];               /* DOES_NOT_DIVIDE: by what, and the nearest sizes that do */
+    char sizes[300];               /* what does not divide, and the nearest sizes that do; "" */
     char op[64], location[160];    /* NO_RULE: the op in the way; "" */
     bool tried, first, takes_turn; /* the best try: before the plan's decisions, else behind them */
     struct plan_decision decision; /* of the best try */

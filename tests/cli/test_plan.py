@@ -200,6 +200,11 @@ with tempfile.TemporaryDirectory() as scratch:
         row = [b for b in json.loads(pathlib.Path(f'{scratch}/larger/report.json').read_text())['baselines'] if b['name'] == larger['plan']]
         check(row and row[0]['fits'] and row[0]['peak_bytes'] == larger['peak_bytes'], f'{model}: {larger}, {row}')
     check('devices: ' in text and 'batch' in text and 'rematerialisation' in text, 'ways out are named')
+    # a batch of 8 that only the smaller axis divides: told
+    plan('small/t2b.mlir', f'{scratch}/thirds', '--mesh', 'x=3,y=2', '--device', 'a100-40', '--planner', 'baselines', '--outputs', 'report')
+    thirds = json.loads(pathlib.Path(f'{scratch}/thirds/report.json').read_text())
+    check('the batch (batch) is not split over the largest axis: 8 is not divided by x=3; the nearest sizes that are: 6, 9' in thirds['warnings'],
+          f"warnings: {thirds['warnings']}")
     status = plan('small/t2b.mlir', f'{scratch}/pinned', '--mesh', 'data=4', '--device', 'a100-40', '--rollouts', '50', '--pin',
                   '*/embed=data,-')
     pinned = json.loads(pathlib.Path(f'{scratch}/pinned/plan.json').read_text())
