@@ -310,8 +310,11 @@ void report_text_constraints(const struct report *report, struct text *out);
 bool report_is_planner(const char *name);
 
 /* shared by text, JSON and the command line */
-const char *report_kind_name(uint8_t kind);     /* "all_gather" */
-const char *report_role_name(int role);         /* "parameter"; "result" for -1 */
+const char *report_kind_name(uint8_t kind); /* "all_gather" */
+const char *report_role_name(int role);     /* "parameter"; "result" for -1 */
+/* what a group of dimensions is: "dimension 3 of params/up_2_0/c1 bf16[3,3,7168,3584] and of 12 more":
+ * the largest argument that has it, a weight if one does, and how many of its kind there are beside it */
+void report_dimension(const struct nda *n, uint32_t group, char *out, size_t room);
 void report_bytes(int64_t bytes, char out[32]); /* "36.4 GB" */
 void report_time(int64_t ps, char out[32]);     /* "412 ms" */
 /* "saves 412 ms", "costs 3 us", "saves no time" */
