@@ -166,14 +166,14 @@ static bool tell_largest_axis(const struct finder *finder, int64_t size, char *o
     }
     if (alike > 1 || largest->size < 2 || size % largest->size == 0)
         return false;
-    int64_t below = size / largest->size * largest->size;
+    int64_t below = size / largest->size * largest->size, above = below + largest->size;
     size_t at =
         (size_t)snprintf(out, room, "%lld is not divided by %s=%lld; the nearest size%s: ", (long long)size,
                          largest->name, (long long)largest->size, below > 0 ? "s that are" : " that is");
     if (at < room && below > 0)
         at += (size_t)snprintf(out + at, room - at, "%lld, ", (long long)below);
     if (at < room)
-        snprintf(out + at, room - at, "%lld", (long long)(below + largest->size));
+        snprintf(out + at, room - at, "%lld", (long long)above);
     return true;
 }
 
