@@ -241,12 +241,19 @@ static json_t *encode_nothing_fits(const struct report *report)
         "optimizer", (json_int_t)advice->parts[REPORT_PART_OPTIMIZER], "data",
         (json_int_t)advice->parts[REPORT_PART_DATA], "gathered",
         (json_int_t)advice->parts[REPORT_PART_GATHERED], "made", (json_int_t)advice->parts[REPORT_PART_MADE]);
+    const struct report_larger *larger = &advice->larger;
+    json_t *tried = !larger->mesh[0] ? json_null()
+                                     : json_pack("{s:s, s:I, s:s, s:I, s:I}", "mesh", larger->mesh, "devices",
+                                                 (json_int_t)larger->devices, "plan", larger->plan, "step_ps",
+                                                 (json_int_t)larger->step_ps, "peak_bytes",
+                                                 (json_int_t)larger->peak_bytes);
     char confirm[300];
     report_confirming(report, "DIR/", confirm, sizeof confirm);
-    return json_pack("{s:I, s:o, s:o, s:I, s:b, s:o, s:s}", "smallest_budget_bytes",
+    return json_pack("{s:I, s:o, s:o, s:I, s:o, s:b, s:o, s:s}", "smallest_budget_bytes",
                      (json_int_t)report->smallest_budget_bytes, "largest_tensors", encode_tensors(report),
-                     "parts", parts, "devices", (json_int_t)advice->devices, "rematerialisation_may_do",
-                     advice->kept_bytes < report->memory_limit_bytes, "batch", batch, "confirm", confirm);
+                     "parts", parts, "devices", (json_int_t)advice->devices, "larger", tried,
+                     "rematerialisation_may_do", advice->kept_bytes < report->memory_limit_bytes, "batch",
+                     batch, "confirm", confirm);
 }
 
 /* only where a network was solved: the bound, and how far above it the plan may be at most */

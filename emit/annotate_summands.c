@@ -267,6 +267,24 @@ bool summands_has(const struct summands *summands, uint32_t value)
     return !summands->refused[root] && summands->makers[root] + summands->carried[root] >= 2;
 }
 
+bool summands_keep_all(const struct emit *e, const struct summands *summands)
+{
+    for (uint32_t value = 0; value < summands->count; value++)
+        if (summands->parent[value] == value && summands->refused[value] && summands->carried[value])
+            return false;
+    for (uint32_t i = 0; i < e->local->step_count; i++) {
+        const struct spmd_step *step = &e->local->steps[i];
+        uint32_t partials = 0;
+        for (uint32_t k = 0; step->kind == SPMD_OP && k < step->operand_count; k++) {
+            uint32_t value = spmd_operand(e->local, step, k);
+            partials += summands->parent[value] != IR_NONE && !summands_has(summands, value);
+        }
+        if (partials > 1)
+            return false;
+    }
+    return true;
+}
+
 /* ---------------------------------------------------------------- writing */
 static struct emit_tensor constrained(struct emit *e, uint32_t value, struct emit_tensor tensor,
                                       const struct emit_axes *axes)

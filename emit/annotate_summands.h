@@ -18,6 +18,10 @@ void summands_destroy(struct summands *summands); /* NULL is fine */
 /* Is this spmd value written as summands? */
 bool summands_has(const struct summands *summands, uint32_t value);
 
+/* Is every partial sum that meets another, or that a loop carries, written so? Then XLA reduces as often as
+ * the plan does; else it reduces the parts of those groups one by one, in every iteration. */
+bool summands_keep_all(const struct emit *e, const struct summands *summands);
+
 /* Writes the op of a step whose result is. lower: as annotate.c opens it, attributes copied; only operands
  * that are not summands themselves are read by annotate_use. Errors are lower_as_is'. */
 enum error_code summands_step(struct emit *e, struct summands *summands, struct lower_op *lower,

@@ -1,5 +1,6 @@
 /* The module around the steps: attributes, mesh, @main's signature with its argument and result attributes,
  * and for the manual output the manual_computation that holds the steps. */
+#include "emit/annotate_summands.h"
 #include "emit/build.h"
 
 #include <stdlib.h>
@@ -411,6 +412,20 @@ enum error_code spmd_emit(const struct plan_context *context, const struct plan 
         code = emit_all(e, error);
     }
     return emit_close(e, code, out);
+}
+
+enum error_code spmd_emit_keeps_sums(const struct plan_context *context, const struct spmd_local *local,
+                                     bool *keeps, struct error *error)
+{
+    struct emit *e = mem_zalloc(1, sizeof *e);
+    enum error_code code = emit_open(e, context, local, EMIT_ANNOTATED, error);
+    if (!code) {
+        struct summands *summands = summands_create(e);
+        *keeps = summands_keep_all(e, summands);
+        summands_destroy(summands);
+    }
+    (void)emit_close(e, ERROR_CANCELLED, NULL); /* nothing was written */
+    return code;
 }
 
 enum error_code spmd_emit_constrained(const struct plan_context *context, const struct spmd_local *local,

@@ -29,6 +29,12 @@ enum error_code spmd_emit(const struct plan_context *context, const struct plan 
                           const struct spmd_local *local, enum emit_output output, struct ir_program *out,
                           struct error *e) BASE_CHECKED;
 
+/* Does the annotated output reduce as often as the local program (docs/forms.md, Sums that meet)? *keeps: no
+ * partial sum that meets another one, or that a loop carries, is left to XLA, which reduces each where it is
+ * made. Errors: as spmd_emit's. */
+enum error_code spmd_emit_keeps_sums(const struct plan_context *context, const struct spmd_local *local,
+                                     bool *keeps, struct error *e) BASE_CHECKED;
+
 /* The prepared module with the plan's shardings of arguments and results and these constraints, nothing
  * else: what somebody compiles who writes them into the model (spmd/constraints.h). forms: of every value
  * over dims, written

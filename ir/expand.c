@@ -194,12 +194,14 @@ bool ir_expand_op(struct ir_builder *builder, const struct ir_program *program, 
                   struct ir_position position, const uint32_t *operands, uint32_t results[IR_EXPAND_RESULTS])
 {
     struct expand_parts parts = {builder, position};
-    switch ((int)program->ops[op].code) {
-    case IR_BATCH_NORM_TRAINING:
-    case IR_BATCH_NORM_GRAD: return expand_batch_norm(builder, program, op, position, operands, results);
-    case IR_EINSUM:
-    case IR_UNARY_EINSUM: return expand_einsum(&parts, program, op, operands, results);
-    case IR_TORCH_INDEX_SELECT: return expand_index_select(&parts, program, op, operands, results);
-    default: return false;
-    }
+    enum ir_opcode code = (enum ir_opcode)program->ops[op].code;
+    if (code == IR_BATCH_NORM_TRAINING || code == IR_BATCH_NORM_GRAD)
+        return expand_batch_norm(builder, program, op, position, operands, results);
+    const char *name = code == IR_UNKNOWN ? ir_op_name(program, op) : "";
+    if (strcmp(name, "stablehlo.einsum") == 0)
+        return expand_einsum(&parts, program, op, 2, operands, results);
+    if (strcmp(name, "stablehlo.unary_einsum") == 0)
+        return expand_einsum(&parts, program, op, 1, operands, results);
+    return strcmp(name, "stablehlo.torch_index_select") == 0 &&
+           expand_index_select(&parts, program, op, operands, results);
 }

@@ -76,13 +76,12 @@ static bool sizes_agree(const struct letters *one, const struct letters *other)
 }
 
 /* the operands' letters and the result's, which has none of its own */
-static bool read_config(const struct ir_program *program, uint32_t op, struct letters in[2],
+static bool read_config(const struct ir_program *program, uint32_t op, uint32_t count, struct letters in[2],
                         struct letters *out)
 {
     const struct ir_attr *config = ir_attr_find(program, op, "einsum_config");
-    uint32_t count = program->ops[op].operand_count;
     const char *at = config && config->kind == IR_ATTR_STRING ? ir_string(program, config->first) : "";
-    if (program->ops[op].result_count != 1 || count != (program->ops[op].code == IR_EINSUM ? 2U : 1U))
+    if (program->ops[op].result_count != 1 || program->ops[op].operand_count != count)
         return false;
     for (uint32_t i = 0; i < count; i++) {
         if (i > 0 && *at++ != ',')
@@ -229,11 +228,11 @@ static bool fits(const struct letters in[2])
 }
 
 bool expand_einsum(const struct expand_parts *parts, const struct ir_program *program, uint32_t op,
-                   const uint32_t *operands, uint32_t *result)
+                   uint32_t operand_count, const uint32_t *operands, uint32_t *result)
 {
     struct letters in[2], out, product;
-    bool both = program->ops[op].code == IR_EINSUM;
-    if (!read_config(program, op, in, &out) || (both && !fits(in)))
+    bool both = operand_count == 2;
+    if (!read_config(program, op, operand_count, in, &out) || (both && !fits(in)))
         return false;
     enum ir_element element = (enum ir_element)ir_value_type(program, program->ops[op].results)->element;
     for (uint32_t i = 0; i < 1U + both; i++) {

@@ -52,7 +52,7 @@ struct ir_image_header {
 
 #define IR_IMAGE_MAGIC "TOASTIR"
 enum {
-    IR_IMAGE_VERSION = 3,
+    IR_IMAGE_VERSION = 2,
     /* Ops and attributes nest at most this deep, so recursion over an image needs little stack. Above what
      * the reader lets pass (SCAN_DEPTH, 256), so that no image of its is refused. */
     IR_IMAGE_DEPTH = 600

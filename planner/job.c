@@ -29,19 +29,22 @@ void planner_job_destroy(struct planner_job *j)
 /* Refuses a limit that no plan can keep: a device holds at least its part of every argument. */
 static enum error_code check_memory(const struct planner_job *j, struct error *e)
 {
-    int64_t devices = mesh_devices(&j->request->mesh), least = 0;
+    int64_t devices = mesh_devices(&j->request->mesh), least = 0, limit = j->machine.memory_limit_bytes;
     for (uint32_t argument = 0; argument < j->nda->argument_count; argument++) {
         const struct ir_type *type = ir_value_type(&j->prepared, j->nda->arguments[argument].value);
         if (type->kind == IR_TYPE_TENSOR)
             least += ir_type_bytes(&j->prepared, type) / devices;
     }
-    if (j->machine.memory_limit_bytes >= least)
+    if (limit >= least)
         return ERROR_OK;
+    double whole = (double)least * (double)devices;
+    int64_t needed = limit < 1 ? MESH_MAX_DEVICES : (int64_t)(whole / (double)limit);
+    needed += (double)needed * (double)limit < whole && limit > 0;
     return error_set_pointer(e, ERROR_MEMORY_LIMIT_TOO_SMALL, "/memory_limit_bytes",
                              "the module's arguments alone take %lld bytes a device when split over all %lld "
                              "devices; the limit is "
-                             "%lld: raise it or use more devices",
-                             (long long)least, (long long)devices, (long long)j->machine.memory_limit_bytes);
+                             "%lld: raise it or use more devices (%lld at least)",
+                             (long long)least, (long long)devices, (long long)limit, (long long)needed);
 }
 
 /* sessions: one a thread, NULL before, owned by the caller */

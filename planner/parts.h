@@ -51,6 +51,9 @@ enum error_code planner_job_alternatives(const struct planner_job *j, const stru
                                          struct error *e) BASE_CHECKED;
 /* given.c: the plan that the constraints come from, on the job's own context (job->given) */
 enum error_code planner_job_make_given(struct planner_job *j, struct error *e) BASE_CHECKED;
+/* larger.c: report->advice.larger, where nothing fits. Errors: evaluator_price's. */
+enum error_code planner_find_larger(const struct planner_job *j, struct report *report,
+                                    struct error *e) BASE_CHECKED;
 /* better.c: the best of the report's tries that are better than its plan; NULL: none is */
 const struct report_whole *planner_better_try(const struct report *report);
 /* *plan, the report's, becomes that of the try; factors: what plan->factors may refer to then, owned;

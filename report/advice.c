@@ -115,6 +115,27 @@ static const char *part_name(enum report_part part)
     return "";
 }
 
+static void add_devices(const struct report_advice *advice, int64_t now, struct text *text)
+{
+    const struct report_larger *larger = &advice->larger;
+    char step[32], peak[32];
+    if (larger->mesh[0]) {
+        report_time(larger->step_ps, step);
+        report_bytes(larger->peak_bytes, peak);
+        text_printf(text, "devices: %lld instead of %lld, as %s: %s fits there with %s and takes %s\n",
+                    (long long)larger->devices, (long long)now, larger->mesh,
+                    larger->plan[0] ? larger->plan : "a plan of these decisions", peak, step);
+        return;
+    }
+    text_printf(
+        text, "devices: %lld instead of %lld are the fewest that could hold it, if all of it splits further",
+        (long long)advice->devices, (long long)now);
+    if (larger->devices)
+        text_printf(text, "; no expert's plan that was tried fits on up to %lld either",
+                    (long long)larger->devices);
+    text_add(text, "\n");
+}
+
 void report_advice_lines(const struct report *report, struct text *text)
 {
     const struct report_advice *advice = &report->advice;
@@ -128,10 +149,7 @@ void report_advice_lines(const struct report *report, struct text *text)
         text_printf(text, "the limit: with --memory-limit %lld this plan fits; a device has %s\n",
                     (long long)need, device);
     }
-    text_printf(
-        text,
-        "devices: %lld instead of %lld are the fewest that could hold it, if all of it splits further\n",
-        (long long)advice->devices, (long long)mesh_devices(mesh));
+    add_devices(advice, mesh_devices(mesh), text);
     report_bytes(made, bytes);
     report_bytes(advice->kept_bytes, kept);
     if (advice->kept_bytes >= report->memory_limit_bytes)

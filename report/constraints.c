@@ -1,5 +1,6 @@
 /* What a user writes into the model besides the plan's shardings: the constraints of spmd/constraints.h, said
  * by the op that makes the value, its place in the source, and the arguments that it is made of. */
+#include "emit/emit.h"
 #include "report/report.h"
 
 #include <stdio.h>
@@ -185,6 +186,21 @@ static void describe(const struct report *report, const struct propagate_constra
         describe_uses(n, from, constraint);
 }
 
+/* With all constraints the model reduces each partial sum where it is made; the annotated module writes sums
+ * that meet as summands, where it can, and then moves what the plan does. */
+static enum error_code count_sums(const struct evaluator *evaluator, const struct plan *plan,
+                                  struct spmd_constraints *found, struct error *e)
+{
+    struct spmd_local local = {0};
+    bool keeps = false;
+    enum error_code code =
+        spmd_walk(evaluator_context(evaluator), plan, evaluator_options(evaluator), &local, e);
+    if (!code && spmd_emit_keeps_sums(evaluator_context(evaluator), &local, &keeps, e) == ERROR_OK && keeps)
+        found->all_bytes = found->plan_bytes;
+    spmd_local_release(&local);
+    return code;
+}
+
 enum error_code report_find_constraints(const struct evaluator *evaluator, const struct search_plan *plan,
                                         struct spmd_constraints *out, struct error *e)
 {
@@ -196,6 +212,8 @@ enum error_code report_find_constraints(const struct evaluator *evaluator, const
         search_plan_replay(context, plan, &replayed)
             ? spmd_constraints_find(context, &replayed, evaluator_options(evaluator), 0, out, e)
             : error_set(e, ERROR_INTERNAL, "the plan's decisions do not replay to its hash");
+    if (!code && out->all_bytes != out->plan_bytes)
+        code = count_sums(evaluator, &replayed, out, e);
     plan_release(&replayed);
     return code;
 }

@@ -115,10 +115,12 @@ void report_text_constraints(const struct report *report, struct text *text)
         text_add(text, "nothing: the specs of arguments and results are enough\n");
     if (is_more(report->moved_list_bytes, report->moved_annotated_bytes))
         text_printf(text,
-                    "%s not as little as annotated: sums that meet before they are reduced, sums over a\n"
+                    "%s %.1f times what annotated does: sums that meet before they are reduced, sums over a\n"
                     "loop's iterations, and parts of a dimension, no PartitionSpec can say. Take the "
                     "annotated module (plan.jit() in Python)\n",
-                    report->constraint_count ? "The list moves" : "No list was found: specs move");
+                    report->constraint_count ? "The list moves" : "No list was found: specs move",
+                    (double)report->moved_list_bytes /
+                        (double)(report->moved_annotated_bytes > 0 ? report->moved_annotated_bytes : 1));
     if (is_more(report->moved_annotated_bytes, report->moved_plan_bytes))
         text_add(
             text,

@@ -106,7 +106,7 @@ struct report_whole { /* dimensions that look alike are one (a group) */
     bool partly;         /* some axis splits it in other tensors or ops */
     char example[300];   /* the largest tensor alive at the peak that has it whole; "": none */
     enum report_reason reason;
-    char sizes[300];               /* DOES_NOT_DIVIDE: by what, and the nearest sizes that do */
+    char sizes[300];               /* what does not divide, and the nearest sizes that do; "" */
     char op[64], location[160];    /* NO_RULE: the op in the way; "" */
     bool tried, first, takes_turn; /* the best try: before the plan's decisions, else behind them */
     struct plan_decision decision; /* of the best try */
@@ -134,12 +134,20 @@ enum report_part {
     REPORT_PART_MADE,     /* activations, gradients, temporaries */
     REPORT_PARTS
 };
+/* A larger mesh that was tried (planner/larger.c): the plan of a name fits on it; mesh "": none of the
+ * nearest did on up to `devices`. */
+struct report_larger {
+    char mesh[160],
+        plan[160]; /* "data=8,model=4"; an expert's name, "": the decisions of the report's plan */
+    int64_t devices, step_ps, peak_bytes;
+};
 struct report_advice { /* of a plan that does not fit; estimates that scale one part and leave the others */
     int64_t parts[REPORT_PARTS];
     int64_t kept_bytes;                         /* of arguments: what no rematerialisation takes away */
     int64_t batch_bytes;                        /* of what has the batch in it, parameters apart */
     int64_t device_bytes;                       /* memory of a device */
     int64_t devices;                            /* fewest, if all that is held were split over them */
+    struct report_larger larger;                /* devices 0: not tried */
     int64_t batch, smaller_batch, batch_shards; /* 0: there is none; none is small enough */
 };
 enum { REPORT_NEAR_ARGUMENTS = 4 };
@@ -303,8 +311,11 @@ void report_text_constraints(const struct report *report, struct text *out);
 bool report_is_planner(const char *name);
 
 /* shared by text, JSON and the command line */
-const char *report_kind_name(uint8_t kind);     /* "all_gather" */
-const char *report_role_name(int role);         /* "parameter"; "result" for -1 */
+const char *report_kind_name(uint8_t kind); /* "all_gather" */
+const char *report_role_name(int role);     /* "parameter"; "result" for -1 */
+/* what a group of dimensions is: "dimension 3 of params/up_2_0/c1 bf16[3,3,7168,3584] and of 12 more":
+ * the largest argument that has it, a weight if one does, and how many of its kind there are beside it */
+void report_dimension(const struct nda *n, uint32_t group, char *out, size_t room);
 void report_bytes(int64_t bytes, char out[32]); /* "36.4 GB" */
 void report_time(int64_t ps, char out[32]);     /* "412 ms" */
 enum { REPORT_PARTS_SIZE = 112 };

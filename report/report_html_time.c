@@ -290,10 +290,15 @@ void report_html_decisions(const struct report *report, struct text *text)
     text_add(text,
              "<table><thead><tr><th class=\"num\">Nr</th><th>Decision</th><th class=\"num\">Worth, ps a "
              "step</th></tr></thead><tbody>");
-    for (uint32_t i = 0; i < report->decision_count; i++)
+    for (uint32_t i = 0; i < report->decision_count; i++) {
+        char dimension[300];
+        report_dimension(plan_context_nda(evaluator_context(report->evaluator)),
+                         report->decisions[i].decision.group, dimension, sizeof dimension);
         html_add(text,
-                 "<tr><td class=\"num\">%u</td><td class=\"long\">%s</td><td class=\"num\">%lld</td></tr>",
-                 i + 1, report->decisions[i].text, (long long)report->decisions[i].worth_ps);
+                 "<tr><td class=\"num\">%u</td><td class=\"long\">%s<div class=\"muted\">%s</div></td><td "
+                 "class=\"num\">%lld</td></tr>",
+                 i + 1, report->decisions[i].text, dimension, (long long)report->decisions[i].worth_ps);
+    }
     for (uint32_t i = 0; choices && i < report->choice_count; i++) {
         char worth[32] = "not measured";
         if (report->choices[i].measured)

@@ -76,6 +76,15 @@ static void write_choices(const struct report *report, struct text *text)
         text_printf(text, "… and %u more in report.json\n", report->choice_count - SHOWN_CHOICES);
 }
 
+/* does the decision speak of dimensions that none before it speaks of? */
+static bool is_first(const struct report *report, uint32_t decision)
+{
+    for (uint32_t i = 0; i < decision; i++)
+        if (report->decisions[i].decision.group == report->decisions[decision].decision.group)
+            return false;
+    return true;
+}
+
 static void write_decisions(const struct report *report, struct text *text)
 {
     bool costly = false;
@@ -88,6 +97,12 @@ static void write_decisions(const struct report *report, struct text *text)
         char worth[48];
         report_worth(report->decisions[i].worth_ps, worth);
         text_printf(text, "%2u. %-50s %s a step\n", i + 1, report->decisions[i].text, worth);
+        if (is_first(report, i)) {
+            char dimension[300];
+            report_dimension(plan_context_nda(evaluator_context(report->evaluator)),
+                             report->decisions[i].decision.group, dimension, sizeof dimension);
+            text_printf(text, "    %s\n", dimension);
+        }
         costly |= report->decisions[i].worth_ps <= 0;
     }
     if (costly)

@@ -153,6 +153,30 @@ static void tell_sizes(const struct finder *finder, int64_t size, char *out, siz
         snprintf(out + at, room - at, "; by all %lld devices: %lld", (long long)devices, (long long)padded);
 }
 
+/* Where some axis divides but not the largest one (a batch of 12 on data=8, model=2): "12 is not divided by
+ * data=8; the nearest sizes that are: 8, 16". false: that one does, or the others are as large. */
+static bool tell_largest_axis(const struct finder *finder, int64_t size, char *out, size_t room)
+{
+    const struct mesh_axis *largest = &finder->mesh->axes[0];
+    uint32_t alike = 1;
+    for (uint32_t axis = 1; axis < finder->mesh->axis_count; axis++) {
+        const struct mesh_axis *other = &finder->mesh->axes[axis];
+        alike = other->size > largest->size ? 1 : alike + (other->size == largest->size);
+        largest = other->size > largest->size ? other : largest;
+    }
+    if (alike > 1 || largest->size < 2 || size % largest->size == 0)
+        return false;
+    int64_t below = size / largest->size * largest->size, above = below + largest->size;
+    size_t at =
+        (size_t)snprintf(out, room, "%lld is not divided by %s=%lld; the nearest size%s: ", (long long)size,
+                         largest->name, (long long)largest->size, below > 0 ? "s that are" : " that is");
+    if (at < room && below > 0)
+        at += (size_t)snprintf(out + at, room - at, "%lld, ", (long long)below);
+    if (at < room)
+        snprintf(out + at, room - at, "%lld", (long long)above);
+    return true;
+}
+
 /* the op that keeps most of the group's factors whole, and whether none of them could be split */
 static bool no_rule(const struct finder *finder, uint32_t group, struct report_whole *whole)
 {
@@ -316,11 +340,15 @@ static void warn_of_batch(struct finder *finder)
     const struct nda *n = finder->n;
     for (uint32_t group = 0; group < n->group_count; group++) {
         char sizes[300], line[400];
-        if (!(n->groups[group].roles & NDA_COLOR_BATCH) || n->groups[group].size < 2 ||
-            mesh_devices(finder->mesh) < 2 || some_axis_divides(finder, n->groups[group].size))
+        int64_t size = n->groups[group].size;
+        bool some = some_axis_divides(finder, size);
+        if (!(n->groups[group].roles & NDA_COLOR_BATCH) || size < 2 || mesh_devices(finder->mesh) < 2 ||
+            (some && !tell_largest_axis(finder, size, sizes, sizeof sizes)))
             continue;
-        tell_sizes(finder, n->groups[group].size, sizes, sizeof sizes);
-        snprintf(line, sizeof line, "the batch (%s) is not split: %s", n->groups[group].label, sizes);
+        if (!some)
+            tell_sizes(finder, size, sizes, sizeof sizes);
+        snprintf(line, sizeof line, "the batch (%s) is not split%s: %s", n->groups[group].label,
+                 some ? " over the largest axis" : "", sizes);
         report_add_warning(finder->report, line);
     }
 }
@@ -331,6 +359,8 @@ static enum error_code explain(struct finder *finder, struct error *e)
     for (uint32_t i = 0; i < report->whole_count; i++) {
         struct report_whole *whole = &report->whole[i];
         bool divides = mesh_devices(finder->mesh) < 2 || some_axis_divides(finder, whole->size);
+        if (divides && mesh_devices(finder->mesh) > 1)
+            (void)tell_largest_axis(finder, whole->size, whole->sizes, sizeof whole->sizes);
         if (!divides && find_window(finder, whole->group, whole)) {
             whole->reason = REPORT_NO_RULE; /* another size would not help */
         } else if (!divides) {

@@ -51,6 +51,8 @@ static void text_reason(const struct report *report, const struct report_whole *
         break;
     case REPORT_NOT_TRIED: text_add(text, "not tried: smaller parts are not priced"); break;
     }
+    if (whole->reason != REPORT_DOES_NOT_DIVIDE && whole->sizes[0])
+        text_printf(text, ";%s%s", gap, whole->sizes);
 }
 
 static const char *example_words(const struct report_whole *whole)

@@ -191,7 +191,20 @@ with tempfile.TemporaryDirectory() as scratch:
     advice = tight['if_nothing_fits']
     check(advice['devices'] > 2 and (advice['batch'] is None or advice['batch']['at_most'] < advice['batch']['now']), f'{advice}')
     text = pathlib.Path(f'{scratch}/tight/report.txt').read_text()
+    # the larger mesh that it names was tried: there a plan fits
+    for model, mesh, limit in (('small/t2b.mlir', 'data=2,model=2', '700KiB'), ('small/gpt.mlir', 'data=2,model=2', '500KiB')):
+        plan(model, f'{scratch}/small', '--mesh', mesh, '--device', 'h100', '--rollouts', '50', '--memory-limit', limit)
+        larger = json.loads(pathlib.Path(f'{scratch}/small/report.json').read_text())['if_nothing_fits']['larger']
+        check(larger and larger['devices'] > 4 and f"as {larger['mesh']}: " in pathlib.Path(f'{scratch}/small/report.txt').read_text(), f'{model}: {larger}')
+        plan(model, f'{scratch}/larger', '--mesh', larger['mesh'], '--device', 'h100', '--rollouts', '50', '--memory-limit', limit)
+        row = [b for b in json.loads(pathlib.Path(f'{scratch}/larger/report.json').read_text())['baselines'] if b['name'] == larger['plan']]
+        check(row and row[0]['fits'] and row[0]['peak_bytes'] == larger['peak_bytes'], f'{model}: {larger}, {row}')
     check('devices: ' in text and 'batch' in text and 'rematerialisation' in text, 'ways out are named')
+    # a batch of 8 that only the smaller axis divides: told
+    plan('small/t2b.mlir', f'{scratch}/thirds', '--mesh', 'x=3,y=2', '--device', 'a100-40', '--planner', 'baselines', '--outputs', 'report')
+    thirds = json.loads(pathlib.Path(f'{scratch}/thirds/report.json').read_text())
+    check('the batch (batch) is not split over the largest axis: 8 is not divided by x=3; the nearest sizes that are: 6, 9' in thirds['warnings'],
+          f"warnings: {thirds['warnings']}")
     status = plan('small/t2b.mlir', f'{scratch}/pinned', '--mesh', 'data=4', '--device', 'a100-40', '--rollouts', '50', '--pin',
                   '*/embed=data,-')
     pinned = json.loads(pathlib.Path(f'{scratch}/pinned/plan.json').read_text())
