@@ -59,8 +59,8 @@ static struct cost cost_of(const struct evaluator *evaluator, const struct price
     return price_cost(price, &evaluator->unsharded, evaluator->machine.memory_limit_bytes);
 }
 
-/* Does the plan cost too much by what its products and its collectives take? A step is no shorter than either,
- * where nothing runs beside a collective than both. */
+/* Does the plan cost too much by what its products and its collectives take? A step is no shorter than
+ * either, where nothing runs beside a collective than both. */
 static bool is_far(const struct evaluator *evaluator, const struct price_limits *limits, int64_t products_ps,
                    int64_t moved_ps, struct price *out)
 {

@@ -1,5 +1,5 @@
-/* What a plan's step takes at least: its matrix products, each on the devices that the plan gives it, and what
- * its collectives move.
+/* What a plan's step takes at least: its matrix products, each on the devices that the plan gives it, and
+ * what its collectives move.
  *
  * FLOPs / rate of a product are the least that matmul_time (roofline.c) gives it, and all computation runs on
  * one stream (makespan.c), so no step is shorter. It is found from the cells alone, without a walk, in a

@@ -152,8 +152,8 @@ struct evaluator_session *evaluator_session_create(const struct evaluator *evalu
 void evaluator_session_destroy(struct evaluator_session *evaluator_session);
 enum error_code evaluator_price(struct evaluator_session *evaluator_session, const struct plan *plan,
                                 struct price *out, struct cost *cost, struct error *e) BASE_CHECKED;
-/* What need not be known exactly of plans that cannot win: their prices are then rough, found sooner, and still
- * beyond the limit that they were beyond. INT64_MAX: no such limit.
+/* What need not be known exactly of plans that cannot win: their prices are then rough, found sooner, and
+ * still beyond the limit that they were beyond. INT64_MAX: no such limit.
  *
  *   hopeless   C of plans that fit: of what costs more the fold's memory is good enough
  *   far        C: of what costs more by its matrix products alone, found from the cells, or by the bytes that

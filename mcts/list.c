@@ -47,8 +47,8 @@ bool core_list_act(struct search_list *list, uint32_t action)
     return core_list_insert(list, action % 2 == TREE_FIRST ? 0 : list->count, (uint16_t)(action / 2));
 }
 
-/* best plans differ by more than 1/700 of C: of 1/300 to 1/5000 what is best on the corpus with the seed that is
- * taken by default; in the mean over seeds they do not differ (docs/performance.md) */
+/* best plans differ by more than 1/700 of C: of 1/300 to 1/5000 what is best on the corpus with the seed that
+ * is taken by default (docs/performance.md) */
 enum { APART = 700 };
 
 /* Do they cost about the same? Such plans are mostly one with a decision more that does next to nothing: of
