@@ -89,6 +89,12 @@ SETS = {
     "captions": ("seq2seq", {"layers": 2, "width": 1280, "hidden": 3456, "heads": 10, "head": 128, "vocabulary": 50258, "batch": 48,
                              "length": 384, "source": 768}),
     "ranking": ("ranking", {"width": 128, "hidden": 2048, "tables": 12, "rows": 65536, "features": 256, "batch": 65536}),
+    # held out of what orders, gathered rows and rematerialisation were fitted to: made and compiled when they were done
+    "states": ("state", {"width": 2048, "heads": 16, "head": 128, "state": 64, "vocabulary": 32768, "batch": 64, "length": 1024}),
+    "biased": ("biased", {"width": 2560, "hidden": 10240, "heads": 20, "groups": 4, "head": 128, "vocabulary": 50176, "batch": 32,
+                          "length": 1024}),
+    "tabled": ("tables", {"width": 2048, "tables": 8, "rows": 200000, "entry": 128, "dense": 256, "batch": 65536}),
+    "again": ("again", {"width": 2560, "hidden": 10240, "heads": 20, "head": 128, "vocabulary": 32768, "batch": 64, "length": 1024}),
     "mixer": ("mixer", {"width": 2048, "hidden": 8192, "tokens": 1024, "mixing": 4096, "pixels": 768, "classes": 1024, "batch": 256}),
 }
 

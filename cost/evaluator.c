@@ -262,8 +262,6 @@ static const double BELIEVED = 1.1;
  * (bench/fold.c). That matters near the limit alone. */
 static bool is_believed(const struct evaluator *evaluator, const struct price *price)
 {
-    if (price->rematerialised_bytes) /* which takes time */
-        return false;
     return price->peak_order == COST_ORDER_HIDING
                ? !price_near_limit(price, evaluator->machine.memory_limit_bytes)
                : (double)price->depth_first_peak_bytes <= BELIEVED * (double)price->program_peak_bytes;

@@ -31,8 +31,7 @@ struct price {
     int64_t argument_bytes, output_bytes, alias_bytes; /* per device */
 };
 
-/* May the peak of an order that hides collectives, of a fold, be on the other side of the limit than the whole
- * program's? */
+/* Of a fold, in the order that hides collectives: may the whole program be on the other side of the limit? */
 static inline bool price_near_limit(const struct price *price, int64_t memory_limit_bytes)
 {
     return price->peak_bytes > memory_limit_bytes / 20 * 17 && price->peak_bytes < memory_limit_bytes / 5 * 6;

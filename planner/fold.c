@@ -102,12 +102,13 @@ static double apart(int64_t folded, int64_t whole)
 }
 
 /* Peaks of an order that hides collectives matter near the limit alone, where folds are not believed
- * (cost/evaluator.c). */
+ * (cost/evaluator.c), and so does the time of what is computed again. */
 static double error_of(const struct price *folded, const struct price *whole)
 {
     double step = apart(folded->step_ps, whole->step_ps);
+    bool again = folded->rematerialised_bytes || whole->rematerialised_bytes;
     return folded->peak_order == COST_ORDER_HIDING && whole->peak_order == COST_ORDER_HIDING
-               ? step
+               ? (again ? 0 : step)
                : fmax(step, apart(folded->peak_bytes, whole->peak_bytes));
 }
 
