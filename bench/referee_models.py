@@ -66,6 +66,12 @@ SETS = {
     "tables-s": ("tables", {"layers": 4, "width": 2048, "tables": 6, "rows": 400000, "entry": 128, "dense": 256, "batch": 32768}),
     "again-s": ("again", {"layers": 4, "width": 1536, "hidden": 6144, "heads": 12, "head": 128, "vocabulary": 32768, "batch": 32,
                           "length": 1024}),
+    # .. and these when updates waited for readers, wide reductions were combined and rows of one array counted whole
+    "blocks-s": ("blocks", {"layers": 2, "width": 1408, "hidden": 4352, "heads": 11, "head": 128, "block": 128, "vocabulary": 30080,
+                            "batch": 16, "length": 1024}),
+    "gates-s": ("gates", {"layers": 2, "width": 1024, "hidden": 3072, "tokens": 512, "vocabulary": 28672, "batch": 32}),
+    "latents-s": ("latents", {"layers": 2, "width": 1280, "hidden": 3840, "heads": 10, "head": 128, "latents": 256, "length": 2048,
+                              "features": 512, "classes": 2048, "batch": 32}),
     "seq2seq": ("seq2seq", {"width": 1536, "hidden": 4096, "heads": 12, "head": 128, "vocabulary": 65536, "batch": 64, "length": 512,
                             "source": 1024}),
     "grouped": ("grouped", {"width": 3072, "hidden": 8192, "heads": 24, "groups": 8, "head": 128, "vocabulary": 49152, "batch": 16,
@@ -580,9 +586,72 @@ def family(name, layers):
         outer = {"embed": (z["vocabulary"], z["width"]), "final": (z["width"],)}
         return outer, layer, loss, [((z["batch"], z["length"] + 1), jnp.int32)]
 
+    def blocks(z):
+        """a decoder that attends within blocks of the sequence alone; squared rectifiers, one table of words"""
+        d = (z["width"], z["heads"], z["head"])
+        layer = {"ln1": (z["width"],), "wq": d, "wk": d, "wv": d, "wo": (z["heads"], z["head"], z["width"]), "ln2": (z["width"],),
+                 "up": (z["width"], z["hidden"]), "down": (z["hidden"], z["width"])}
+
+        def loss(p, tokens):
+            x = p["embed"][tokens[:, :-1]]
+            for n in names(layers):
+                w = p[n]
+                h = rms(x, w["ln1"]).reshape(-1, z["block"], z["width"])
+                q, k, v = (einsum("bsd,dhk->bshk", h, w[t]) for t in ("wq", "wk", "wv"))
+                mixed = einsum("bshk,hkd->bsd", attend(rotate(q), rotate(k), v, True, True), w["wo"])
+                x = x + mixed.reshape(x.shape)
+                x = x + jnp.square(jax.nn.relu(rms(x, w["ln2"]) @ w["up"])) @ w["down"]
+            return cross_entropy(rms(x, p["final"]) @ p["embed"].T, tokens[:, 1:])
+
+        outer = {"embed": (z["vocabulary"], z["width"]), "final": (z["width"],)}
+        return outer, layer, loss, [((z["batch"], z["length"] + 1), jnp.int32)]
+
+    def gates(z):
+        """no attention: half of each feed-forward layer, mixed over the positions, gates the other half"""
+        half = z["hidden"] // 2
+        layer = {"ln": (z["width"],), "lnb": (z["width"],), "up": (z["width"], z["hidden"]), "inner": (half,), "innerb": (half,),
+                 "mix": (z["tokens"], z["tokens"]), "lift": (z["tokens"],), "down": (half, z["width"])}
+
+        def loss(p, tokens):
+            x = p["embed"][tokens[:, :-1]]
+            for n in names(layers):
+                w = p[n]
+                kept, gate = jnp.split(jax.nn.gelu(layer_norm(x, w["ln"], w["lnb"]) @ w["up"]), 2, -1)
+                gate = einsum("ts,bsd->btd", jnp.tril(w["mix"]), layer_norm(gate, w["inner"], w["innerb"])) + w["lift"][:, None]
+                x = x + (kept * gate) @ w["down"]
+            return cross_entropy(layer_norm(x, p["final"], p["finalb"]) @ p["head"], tokens[:, 1:])
+
+        outer = {"embed": (z["vocabulary"], z["width"]), "head": (z["width"], z["vocabulary"]), "final": (z["width"],),
+                 "finalb": (z["width"],)}
+        return outer, layer, loss, [((z["batch"], z["tokens"] + 1), jnp.int32)]
+
+    def latents(z):
+        """a few learned rows that read a long sequence, then themselves; one class of their mean"""
+        d, back = (z["width"], z["heads"], z["head"]), (z["heads"], z["head"], z["width"])
+        layer = {"ln1": (z["width"],), "wq": d, "wk": (z["features"], *d[1:]), "wv": (z["features"], *d[1:]), "wo": back,
+                 "ln2": (z["width"],), "own_q": d, "own_k": d, "own_v": d, "own_o": back, "ln3": (z["width"],),
+                 "up": (z["width"], z["hidden"]), "down": (z["hidden"], z["width"])}
+
+        def loss(p, values, labels):
+            x = jnp.broadcast_to(p["rows"], (z["batch"], *p["rows"].shape))
+            for n in names(layers):
+                w = p[n]
+                q = einsum("bsd,dhk->bshk", rms(x, w["ln1"]), w["wq"])
+                k, v = (einsum("btf,fhk->bthk", values, w[t]) for t in ("wk", "wv"))
+                x = x + einsum("bshk,hkd->bsd", attend(q, k, v, False, True), w["wo"])
+                h = rms(x, w["ln2"])
+                q, k, v = (einsum("bsd,dhk->bshk", h, w[t]) for t in ("own_q", "own_k", "own_v"))
+                x = x + einsum("bshk,hkd->bsd", attend(q, k, v, False, True), w["own_o"])
+                x = x + jax.nn.gelu(rms(x, w["ln3"]) @ w["up"]) @ w["down"]
+            return cross_entropy(jnp.mean(x, 1) @ p["head"], labels)
+
+        outer = {"rows": (z["latents"], z["width"]), "head": (z["width"], z["classes"])}
+        return outer, layer, loss, [((z["batch"], z["length"], z["features"]), bf16), ((z["batch"],), jnp.int32)]
+
     made = {"gemma": gemma, "gpt": gpt, "llama": llama, "vit": vit, "experts": experts, "mixer": mixer, "seq2seq": seq2seq,
             "grouped": grouped, "convnet": convnet, "graph": graph, "filters": filters, "blended": blended,
-            "retained": retained, "ranking": ranking, "unet": unet, "biased": biased, "state": state, "tables": tables, "again": again}
+            "retained": retained, "ranking": ranking, "unet": unet, "biased": biased, "state": state, "tables": tables, "again": again,
+            "blocks": blocks, "gates": gates, "latents": latents}
     return made[name], names(layers)
 
 

@@ -61,7 +61,7 @@ static const struct cost_backend backends[COST_COMPILERS] = {
                       .least_order = true,
                       .best_fit = true,
                       .idle_least = 15,
-                      .idle_most = 110,
+                      .idle_most = 200,
                       .tiled = true,
                       .results_apart = true,
                       .reduces_in_place = true,
@@ -70,6 +70,7 @@ static const struct cost_backend backends[COST_COMPILERS] = {
                       .blocking = 1 << SPMD_ALL_GATHER | 1 << SPMD_ALL_REDUCE | 1 << SPMD_REDUCE_SCATTER |
                                   1 << SPMD_ALL_TO_ALL,
                       .prefetch_bytes = 1000 * MIB,
+                      .reduce_bytes = 120 * MIB, /* xla_jf_crs_combiner_threshold_in_bytes */
                       .source = "libtpu 0.0.51 compiled ahead of time: memory; its overlap is not measured"},
 };
 

@@ -19,7 +19,9 @@ static bool may_combine(const struct price_scratch *scratch, const struct spmd_l
                         const struct kernel *k)
 {
     const struct spmd_step *step = &local->steps[k->step];
-    return step->kind == SPMD_REDUCE_SCATTER && step->depth == 0 && !scratch->values[step->results].scattered;
+    return step->kind == SPMD_REDUCE_SCATTER && step->depth == 0 &&
+           !scratch->values[step->results].scattered &&
+           (!scratch->reduce_bytes || scratch->values[step->results].whole);
 }
 
 /* Is a reduce_scatter made of what the kernel makes? Of marks it is taken to be: what a region makes of what
@@ -51,6 +53,33 @@ static void flag_scattered(struct price_scratch *scratch, const struct spmd_loca
             for (uint32_t root = kernels[i].roots; root < kernels[i].roots + kernels[i].root_count; root++)
                 scratch->values[scratch->pool[root].value].scattered = 1;
     }
+}
+
+/* Flags what is computed from those that may be combined. */
+static void flag_reduced(struct price_scratch *scratch, const struct spmd_local *local)
+{
+    for (uint32_t i = 0; i < scratch->kernel_count; i++) {
+        const struct kernel *k = &scratch->kernels[i];
+        const struct spmd_step *step = &local->steps[k->step];
+        bool reduced = may_combine(scratch, local, k);
+        for (uint32_t root = k->roots; !reduced && root < k->roots + k->root_count; root++)
+            reduced = scratch->values[scratch->pool[root].value].reduced;
+        for (uint32_t result = 0; reduced && result < step->result_count; result++)
+            scratch->values[step->results + result].reduced = 1;
+    }
+}
+
+bool price_keeps_apart(struct price_scratch *scratch, uint32_t leader, uint32_t value)
+{
+    struct value_work *first = &scratch->values[leader];
+    const struct value_work *other = &scratch->values[value];
+    if (!scratch->reduce_bytes)
+        return first->scattered != other->scattered;
+    if ((first->scattered && other->reduced) || (first->reduced && other->scattered))
+        return true;
+    first->scattered |= other->scattered;
+    first->reduced |= other->reduced;
+    return false;
 }
 
 static uint8_t element_of(const struct spmd_local *local, uint32_t value)
@@ -101,11 +130,17 @@ void price_combine(struct price_scratch *scratch, const struct spmd_local *local
 {
     uint32_t count = 0;
     scratch->combined_count = 0;
-    for (size_t i = 0; i < scratch->kernel_count && count < 2; i++)
-        count += local->steps[scratch->kernels[i].step].kind == SPMD_REDUCE_SCATTER;
-    if (scratch->combine_bytes == 0 || count < 2)
+    for (size_t i = 0; i < scratch->kernel_count && count < 2; i++) {
+        const struct spmd_step *step = &local->steps[scratch->kernels[i].step];
+        count += step->kind == SPMD_REDUCE_SCATTER &&
+                 (!scratch->reduce_bytes || scratch->values[step->results].whole);
+    }
+    int64_t most = scratch->reduce_bytes ? scratch->reduce_bytes : scratch->combine_bytes;
+    if (most == 0 || count < 2)
         return;
     flag_scattered(scratch, local);
+    if (scratch->reduce_bytes)
+        flag_reduced(scratch, local);
     count = find_scatters(scratch, local);
     if (count > 1)
         qsort(scratch->scatters, count, sizeof *scratch->scatters, by_key);
@@ -113,8 +148,10 @@ void price_combine(struct price_scratch *scratch, const struct spmd_local *local
     for (uint32_t i = 0; i < count; i++) {
         const struct scatter *scatter = &scratch->scatters[i];
         struct kernel *k = &scratch->kernels[scatter->kernel];
-        int64_t own = local->values[local->steps[k->step].results].bytes;
-        bool joins = i > 0 && same_key(scatter, scatter - 1) && bytes + own <= scratch->combine_bytes;
+        const struct spmd_step *step = &local->steps[k->step];
+        int64_t own =
+            local->values[scratch->reduce_bytes ? local->operands[step->operands] : step->results].bytes;
+        bool joins = i > 0 && same_key(scatter, scatter - 1) && bytes + own <= most;
         bytes = joins ? bytes + own : own;
         if (!joins)
             continue;

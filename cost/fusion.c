@@ -250,6 +250,7 @@ static void make_kernel(struct price_scratch *scratch, const struct spmd_local *
             scratch->wide_bf16 && price_widens(scratch, local, entry->results + result);
     }
     scratch->values[entry->results].twice = entry->result_count == 1 && stored_twice(scratch, local, entry);
+    scratch->values[entry->results].flat = price_flat(scratch, local, entry);
     if (entry->kind == SPMD_REDUCE_SCATTER)
         scratch->values[entry->results].whole = group_size(local, entry) > scratch->scatter_most;
     if (scratch->rules & COST_FUSE_STRIDED && price_turns_wide(scratch, local, entry))
@@ -278,7 +279,10 @@ static uint32_t add_barrier(struct price_scratch *scratch, const struct spmd_loc
     uint32_t first = collect_roots(scratch, local, step);
     GROW(scratch->barriers, scratch->barrier_room, scratch->barrier_count + 1);
     scratch->barriers[scratch->barrier_count] =
-        (struct barrier){first, (uint32_t)scratch->pool_count - first, behind_of(scratch, local, step)};
+        (struct barrier){.roots = first,
+                         .root_count = (uint32_t)scratch->pool_count - first,
+                         .behind = behind_of(scratch, local, step),
+                         .step = (uint32_t)(step - local->steps)};
     return (uint32_t)++scratch->barrier_count;
 }
 
@@ -338,6 +342,7 @@ static inline void begin_value(struct value_work *work)
     work->state = VALUE_BUFFER;
     work->mark = work->behind = 0;
     work->wide = work->scattered = work->turned = work->whole = work->inner = work->twice = 0;
+    work->flat = work->reduced = 0;
 }
 
 static void fuse_mark(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step)

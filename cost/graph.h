@@ -21,7 +21,17 @@ struct unit {
     int64_t beside;       /* .. of what it makes for a gather alone, less those it gathers from */
     int64_t shared, cone; /* depth first: uses beside the one, bytes, of everything behind it, capped */
     uint32_t read_by;     /* 1 + the last unit whose reads it was put into */
-    uint8_t state;        /* enum unit_state */
+    /* overwrites.c: 1 + number in graph.waits of the first reader that it waits for, of the first writer that
+     * waits for it; 0: none. Of an argument 1 + the unit that writes over it; a place in some topological
+     * order, from 1 on */
+    uint32_t waits_for, releases, writer, number;
+    uint8_t state; /* enum unit_state */
+};
+
+/* A writer runs behind a reader of what it is written over: in lists, by the numbers from 1 on. */
+struct wait {
+    uint32_t reader, writer;
+    uint32_t next_released, next_waited; /* of the same reader; of the same writer */
 };
 
 /* a unit to be sorted among those that one unit reads */
@@ -34,7 +44,7 @@ struct read {
 struct link {
     uint32_t start, filled;
     uint32_t left;  /* readers */
-    uint32_t waits; /* units that it reads */
+    uint32_t waits; /* units that it reads, and readers that it waits for */
     uint32_t entry; /* number of its entry among the ready that counts */
 };
 
@@ -63,6 +73,7 @@ struct price_graph {
     size_t unit_of_room;
     VEC(uint32_t) edges;
     VEC(uint32_t) stack;
+    VEC(struct wait) waits;
     VEC(struct read) reads; /* being sorted */
     struct link *links;     /* per unit */
     size_t link_room;
@@ -91,5 +102,7 @@ static inline uint32_t price_next_in_unit(const struct price_graph *graph, const
 
 /* hiding.c: the order of the units, which are as make_units leaves them; kernels have their times */
 void price_order_hiding(struct price_graph *graph);
+/* overwrites.c, by least_order: the graph's waits; units and edges are there */
+void price_find_overwrites(struct price_graph *graph);
 
 #endif

@@ -17,6 +17,7 @@
  *   prefetch.c   before which kernels gathers of weights are issued
  *   combine.c    reduce_scatters that the compiler makes one op of
  *   schedule.c   another order of the kernels: depth first, or by memory
+ *   overwrites.c what is written over an argument runs behind its readers
  *   memory.c     live ranges of the buffers in one order; where loop carries and donated arguments share one
  *   counted.c    what a scheduler counts when it compares orders
  *   lend.c       temporaries in the memory of results that are not written yet
@@ -83,6 +84,7 @@ struct op_info {
     uint8_t repeats;    /* broadcast: a new dimension between two of its operand's; 0: none */
     uint8_t batch_dims; /* dots: so many dimensions of the result are batched over */
     uint8_t stacked;    /* dots: bits of operands 0, 1 and the result (4) that are a row of matrices */
+    uint8_t windows;    /* WINDOW_* of a convolution; 0: none */
     uint16_t work;      /* elementwise: eighths of a byte that an H100 moves meanwhile, of each element */
     struct price_turn turns[3];  /* dots: of both operands and of the result (order.c) */
     struct price_turn thin_turn; /* .. of the right operand where one of its batch_bits has length 1 */
@@ -147,6 +149,7 @@ struct value_use {
     uint8_t feeds_matmul; /* a matrix product is computed from it */
     uint8_t batched;      /* by COST_FUSE_BATCHES: products with batches read it: READ_BATCHED, READ_FEW */
     uint8_t across;       /* bits: READ_ACROSS, what is computed of it alone is transposed; READ_ALONG, not */
+    uint8_t windows;      /* by COST_FUSE_PRODUCTS: bits WINDOW_* of the convolutions that read it */
     uint8_t transposed;   /* a transpose reads it; this and the next two by COST_FUSE_BYTES alone */
     uint32_t user;        /* the last step that was seen to use it */
     uint32_t set;         /* of KERNEL_SEVERAL: in scratch.sets */
@@ -154,6 +157,8 @@ struct value_use {
 enum { KERNEL_SEVERAL = NDA_NONE };
 enum { READ_BATCHED = 1, READ_FEW = 2, FEW_BATCHES = 7 };
 enum { READ_ACROSS = 1, READ_ALONG = 2 };
+/* of an op: it is a convolution, with strides; of a value: one reads it, with strides or joined to others */
+enum { WINDOW_ANY = 1, WINDOW_APART = 2 };
 
 /* What a value is, found forward; set when the step that defines it is reached. */
 struct value_work {
@@ -169,10 +174,12 @@ struct value_work {
     uint8_t lent : 1;      /* the blocks it was ordered from lie in a result's memory */
     uint8_t wide : 1;      /* bf16 that is stored as f32 */
     uint8_t scattered : 1; /* a reduce_scatter is made of it */
+    uint8_t reduced : 1;   /* by reduce_bytes: computed from a reduce_scatter that may be combined */
     uint8_t whole : 1;     /* a reduce_scatter's result that is stored as its operand's sum */
     uint8_t twice : 1;     /* stored in two shapes (fusion.c) */
     uint8_t inner : 1;     /* read in the kernel that makes it alone: never in memory (siblings.c) */
     uint8_t turned : 1;    /* its memory is in the order of a transposed gradient (memory.c) */
+    uint8_t flat : 2; /* part of an array of one row, which takes 1 << flat times its elements (tiles.c) */
 };
 enum {
     ROOTS_MAX = 64
@@ -240,9 +247,9 @@ struct kernel {
 };
 
 /* An optimization_barrier outside loops, where the compiler orders the program with it: the buffers of its
- * operands, in the pool, and the barrier that those are read through. */
+ * operands, in the pool, the barrier that those are read through, and its step. */
 struct barrier {
-    uint32_t roots, root_count, behind;
+    uint32_t roots, root_count, behind, step;
 };
 
 /* A reduce_scatter that may be combined with others (combine.c). */
@@ -334,6 +341,7 @@ struct price_scratch {
     uint32_t *readers;
     size_t reader_room;    /* per value: 1 + the leader of the group that read or made it last */
     int64_t combine_bytes; /* of the backend: results of one combined reduce_scatter */
+    int64_t reduce_bytes;  /* .. operands of one combined all_reduce that reduce_scatters are; 0: not */
     bool best_fit;         /* of the backend; the next two, too */
     uint16_t idle_least, idle_most;
     bool results_apart; /* of the backend */
@@ -437,6 +445,9 @@ bool price_turns_wide(const struct price_scratch *scratch, const struct spmd_loc
                       const struct spmd_step *step);
 /* combine.c, after price_fuse: chains the kernels that are combined */
 void price_combine(struct price_scratch *scratch, const struct spmd_local *local);
+/* combine.c, after price_combine: may the kernels that make the two values not run as one, since a combined
+ * reduction could come between? If they may the first value stands for both from now on. */
+bool price_keeps_apart(struct price_scratch *scratch, uint32_t leader, uint32_t value);
 /* late.c: is the kernel to run behind what products wait for? Its step is no mark. */
 bool price_is_late(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel);
 /* no late kernels */
@@ -515,6 +526,12 @@ void price_heap_inherit(struct price_scratch *scratch, uint32_t donor, uint32_t 
 /* of each time of the line: up to which byte the heap is in use; borrowed until the next begin */
 const int64_t *price_heap_extents(struct price_scratch *scratch, const struct spmd_local *local);
 void price_heap_destroy(struct price_heap *heap);
+/* memory.c: bytes of a combined collective's member while operands are packed */
+int64_t price_packed_bytes(const struct price_scratch *scratch, const struct spmd_local *local,
+                           const struct spmd_step *step);
+/* tiles.c: the `flat` of a combined all_reduce's results; 0 for other steps */
+uint8_t price_flat(const struct price_scratch *scratch, const struct spmd_local *local,
+                   const struct spmd_step *step);
 /* memory.c: bytes of what a gather reads, where that is made for it alone; or 0 */
 int64_t price_gathered_copy(const struct price_scratch *scratch, const struct spmd_local *local,
                             const struct spmd_step *step);
@@ -556,6 +573,12 @@ static inline bool price_is_barrier(const struct price_scratch *scratch, const s
 {
     return scratch->least_order && step->kind == SPMD_OP && !step->depth && step_info(scratch, step)->barrier;
 }
+/* Is what the kernel reads through a barrier there at a step? (Not where the barrier may wait for that.) */
+static inline bool price_is_through(const struct price_scratch *scratch, const struct kernel *kernel,
+                                    uint32_t step)
+{
+    return !kernel->behind || scratch->barriers[kernel->behind - 1].step < step;
+}
 extern const struct op_info price_slice_info, price_masked_info, price_partial_info, price_mark_info;
 /* facts of any step; what is no op is described as one */
 static inline const struct op_info *price_info_of(const struct price_scratch *scratch,
@@ -584,6 +607,8 @@ static inline uint32_t price_stands_for(const struct price_scratch *scratch, con
 static inline int64_t stored_bytes(const struct price_scratch *scratch, const struct spmd_local *local,
                                    uint32_t value)
 {
+    if (scratch->values[value].flat)
+        return local->values[value].bytes << scratch->values[value].flat;
     return price_held_bytes(scratch, local, price_stands_for(scratch, local, value))
            << (scratch->values[value].wide + scratch->values[value].twice);
 }

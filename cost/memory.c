@@ -77,8 +77,8 @@ static void find_times(struct price_scratch *scratch, const struct spmd_local *l
     for (uint32_t kernel = 0, packed = 0; kernel < scratch->kernel_count; kernel++) {
         const struct kernel *k = &scratch->line[kernel];
         const struct spmd_step *step = &local->steps[k->step];
-        if (k->together)
-            packed = scratch->combined_last[k->together - 1];
+        if (k->together) /* what is written over its operand is done with it */
+            packed = scratch->values[step->results].whole ? kernel : scratch->combined_last[k->together - 1];
         else if (!step->combined || kernel == 0 ||
                  step_at(scratch, local, kernel - 1)->combined != step->combined)
             packed = kernel; /* the first member's step packs the operands of all */
@@ -279,16 +279,42 @@ static void share_in_kernel(struct price_scratch *scratch, const struct spmd_loc
     }
 }
 
+enum { TILE_LANES = 128 };
+
+/* local size of the last dimension */
+static int64_t innermost_size(const struct spmd_local *local, uint32_t value)
+{
+    int64_t dims[IR_MAX_RANK];
+    const struct spmd_value *of = &local->values[value];
+    uint16_t rank = ir_value_type(local->nda->program, of->origin)->rank;
+    if (rank < 2)
+        return value_elements(local, value);
+    spmd_local_dims(local->nda, local->mesh, of->origin, &of->form, dims);
+    return dims[rank - 1];
+}
+
+/* Can libtpu gather the value's blocks into an argument's order? Along the innermost dimension only where
+ * they are whole tiles of lanes. */
+static bool gathers_tiles(const struct spmd_local *local, const struct spmd_step *gather)
+{
+    int64_t block = innermost_size(local, local->operands[gather->operands]);
+    return block == innermost_size(local, gather->results) || block % TILE_LANES == 0;
+}
+
 /* What is gathered from and computed inside every other reader is made once for the gather alone, where
  * products take their operands in: it runs on a core of its own (SparseCore), which reads memory. The kernel
- * that makes the largest of what it is computed from writes it, too, and the gather begins at once. */
+ * that makes the largest of what it is computed from writes it, too, and the gather begins at once. So is a
+ * copy of a table whose blocks were gathered into another order than that of its rows. */
 int64_t price_gathered_copy(const struct price_scratch *scratch, const struct spmd_local *local,
                             const struct spmd_step *step)
 {
     if (!(scratch->rules & COST_FUSE_PRODUCTS) || step->kind != SPMD_OP ||
         step_info(scratch, step)->class != OP_GATHER)
         return 0;
-    uint32_t from = local->operands[step->operands];
+    uint32_t from = local->operands[step->operands], buffer = buffer_of(scratch, from),
+             made = buffer == NDA_NONE ? SPMD_NONE : local->values[buffer].step;
+    if (made != SPMD_NONE && local->steps[made].kind == SPMD_ALL_GATHER)
+        return gathers_tiles(local, &local->steps[made]) ? 0 : stored_bytes(scratch, local, buffer);
     return scratch->values[from].state == VALUE_FUSED ? local->values[from].bytes : 0;
 }
 
@@ -298,7 +324,7 @@ uint32_t price_gathered_by(const struct price_scratch *scratch, const struct spm
     const struct value_work *from = &scratch->values[local->operands[step->operands]];
     uint32_t by = local->values[step->results].step;
     int64_t most = 0;
-    for (uint32_t r = from->roots; r < from->roots + from->root_count; r++) {
+    for (uint32_t r = from->roots; from->state == VALUE_FUSED && r < from->roots + from->root_count; r++) {
         uint32_t made = local->values[scratch->pool[r].value].step;
         if (made == SPMD_NONE || scratch->pool[r].bytes <= most)
             continue;
@@ -335,30 +361,39 @@ static void place_copies(struct price_scratch *scratch, const struct spmd_local 
     }
 }
 
+/* of a combined collective's member, in the array that its operands are packed into */
+int64_t price_packed_bytes(const struct price_scratch *scratch, const struct spmd_local *local,
+                           const struct spmd_step *step)
+{
+    return local->values[local->operands[step->operands]].bytes << scratch->values[step->results].flat;
+}
+
 /* kernels [first, first + count) of the line: the members of one combined collective */
 static void place_combined(struct price_scratch *scratch, const struct spmd_local *local, uint32_t first,
                            uint32_t count)
 {
-    struct live_range packed = {first, first + count};
+    struct live_range packed = {first, first + count}, packing = packed;
     uint32_t last = packed.until - 1;
     int64_t bytes = 0;
+    if (scratch->reduces_in_place && step_at(scratch, local, first)->kind == SPMD_ALL_REDUCE)
+        packing.until--; /* where the results are written */
     for (uint32_t k = first; k < first + count; k++) {
         const struct spmd_step *step = step_at(scratch, local, k);
-        bytes += local->values[local->operands[step->operands]].bytes;
-        add_range(scratch, part_of(scratch, local, step),
-                  local->values[local->operands[step->operands]].bytes, packed);
+        int64_t own = price_packed_bytes(scratch, local, step);
+        bytes += own;
+        add_range(scratch, part_of(scratch, local, step), own, packing);
         if (scratch->values[step->results].last > last)
             last = scratch->values[step->results].last;
     }
-    price_heap_add(scratch, NDA_NONE, bytes, packed);
+    price_heap_add(scratch, NDA_NONE, bytes, packing);
     for (uint32_t k = first; k < first + count; k++) {
         uint32_t result = step_at(scratch, local, k)->results;
         struct live_range live_range = range_of(scratch, local, result);
         live_range = (struct live_range){packed.until - 1,
                                          scratch->values[result].homed ? live_range.until : last + 1};
         scratch->ranges[result] = live_range;
-        add_range(scratch, part_of(scratch, local, step_at(scratch, local, k)), local->values[result].bytes,
-                  live_range);
+        add_range(scratch, part_of(scratch, local, step_at(scratch, local, k)),
+                  stored_bytes(scratch, local, result), live_range);
     }
 }
 
@@ -455,8 +490,6 @@ enum { TURNED_LEAST = 1 << 20 }; /* bytes; less is not worth a look */
  * libtpu it is what is reduced together with others, in one flat array, and what is scattered into blocks of
  * a tile's lanes or more; its copies are kernels that the order places. Both ask any other product for the
  * order that its reader wants (docs/design/price.md). */
-enum { TILE_LANES = 128 };
-
 /* the dimension that a reduce_scatter scatters */
 static uint32_t scattered_dim(const struct spmd_local *local, const struct spmd_step *step)
 {
@@ -573,26 +606,6 @@ static uint32_t donated_to(const struct price_scratch *scratch, const struct spm
             return value;
     }
     return NDA_NONE;
-}
-
-/* local size of the last dimension */
-static int64_t innermost_size(const struct spmd_local *local, uint32_t value)
-{
-    int64_t dims[IR_MAX_RANK];
-    const struct spmd_value *of = &local->values[value];
-    uint16_t rank = ir_value_type(local->nda->program, of->origin)->rank;
-    if (rank < 2)
-        return value_elements(local, value);
-    spmd_local_dims(local->nda, local->mesh, of->origin, &of->form, dims);
-    return dims[rank - 1];
-}
-
-/* Can libtpu gather the value's blocks into an argument's order? Along the innermost dimension only where
- * they are whole tiles of lanes. */
-static bool gathers_tiles(const struct spmd_local *local, const struct spmd_step *gather)
-{
-    int64_t block = innermost_size(local, local->operands[gather->operands]);
-    return block == innermost_size(local, gather->results) || block % TILE_LANES == 0;
 }
 
 /* A table that is gathered from, and whose new value is gathered from all devices into its buffer: libtpu

@@ -41,11 +41,13 @@ enum { EQUAL_PARTS = 100 };
 
 /* Does this order count rather than the one found? The largest peak does; or, of a compiler that looks for
  * the least, the least of what it counts. Of equals the first: an order by memory also has small values early
- * that are no kernels here. */
+ * that are no kernels here. With barriers the last one, by memory: depth first is counted up to a quarter too
+ * low there (which products wait is decided by names). */
 static bool counts_more(const struct price_scratch *scratch, const struct found *found, int64_t peak)
 {
-    return scratch->least_order ? scratch->counted_peak < found->counted - found->counted / EQUAL_PARTS
-                                : peak >= found->peak;
+    if (!scratch->least_order)
+        return peak >= found->peak;
+    return scratch->barrier_count || scratch->counted_peak < found->counted - found->counted / EQUAL_PARTS;
 }
 
 /* the peak of one order; out has the one that counts */
@@ -333,9 +335,8 @@ static struct price_live *live_in(const struct price_scratch *scratch, const str
          i++) /* operands packed for the combined collective of this step */
         if (local->steps[i].combined && local->steps[i].combined == local->steps[place].combined &&
             packed(local, i))
-            VEC_PUSH(&out,
-                     ((struct price_live){local->operands[local->steps[i].operands],
-                                          local->values[local->operands[local->steps[i].operands]].bytes}));
+            VEC_PUSH(&out, ((struct price_live){local->operands[local->steps[i].operands],
+                                                price_packed_bytes(scratch, local, &local->steps[i])}));
     const struct spmd_step *last = local->step_count ? &local->steps[local->step_count - 1] : NULL;
     for (uint32_t operand = 0; last && last->kind == SPMD_RESULT && operand < last->operand_count;
          operand++) {

@@ -243,6 +243,21 @@ static bool makes_zeros(const struct price_scratch *scratch, const struct spmd_l
     return added || local->values[operands[2]].bytes * MANY_ROWS > local->values[scatter->results].bytes;
 }
 
+/* What a convolution reads as a part of a concatenation, or with strides where there is no bf16 arithmetic
+ * (v5p, not v6e), libtpu does not compute in the convolution: it is stored beside what it was computed
+ * from. */
+static uint8_t read_in_windows(const struct price_scratch *scratch, const struct spmd_step *step,
+                               const struct value_use *result, enum step_fate fate, uint32_t operand)
+{
+    const struct op_info *info = step->kind == SPMD_OP ? &scratch->program->ops[step->op] : NULL;
+    if (!(scratch->rules & COST_FUSE_PRODUCTS) || !info)
+        return 0;
+    if (fate == FATE_FUSED && info->joins)
+        return result->windows & WINDOW_ANY ? WINDOW_ANY | WINDOW_APART : 0;
+    uint8_t own = scratch->stores_softmax ? info->windows : info->windows & WINDOW_ANY;
+    return fate == FATE_ALIAS ? result->windows : operand == 0 ? own : 0;
+}
+
 void price_note_uses(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step,
                      enum step_fate fate)
 {
@@ -264,6 +279,7 @@ void price_note_uses(struct price_scratch *scratch, const struct spmd_local *loc
                        : fate == FATE_FUSED        ? result->across
                                                    : READ_ALONG;
         use->batched |= fate == FATE_ALIAS ? result->batched : batched;
+        use->windows |= read_in_windows(scratch, entry, result, fate, operand);
         use->hard |= operand == made               ? 0
                      : held                        ? held
                      : fate != FATE_ALIAS          ? price_wants_buffer(scratch, info, operand)
@@ -444,7 +460,9 @@ static bool repeats_for_product(const struct price_scratch *scratch, const struc
         uint8_t class = price_info_of(scratch, user)->class;
         if (class == OP_MATMUL)
             return true;
-        if ((class != OP_ALIAS && class != OP_TRANSPOSE && class != OP_CUT) || user->result_count != 1)
+        bool joins = user->kind == SPMD_OP && scratch->program->ops[user->op].joins;
+        if ((class != OP_ALIAS && class != OP_TRANSPOSE && class != OP_CUT && !joins) ||
+            user->result_count != 1)
             return false;
         value = user->results;
     }
@@ -521,6 +539,9 @@ bool price_rather_fused(const struct price_scratch *scratch, const struct spmd_l
     const struct value_use *use = &scratch->uses[step->results];
     if (use->hard || use->kernel == 0 || (info->scores && scratch->rules & COST_FUSE_SCORES) ||
         (info->centred && scratch->rules & COST_FUSE_PADDED && pads_badly(scratch, local, step)))
+        return false;
+    if (use->windows & WINDOW_APART && info->class == OP_ELEMENTWISE &&
+        !(step->kind == SPMD_OP && scratch->program->ops[step->op].joins))
         return false;
     if (info->repeats && scratch->rules & COST_FUSE_REPEATS &&
         repeats_for_product(scratch, local, step, info->repeats))

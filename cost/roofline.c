@@ -40,6 +40,17 @@ static double convolution_flops(const struct ir_program *program, uint32_t op)
     return flops;
 }
 
+static uint8_t windows_of(const struct ir_program *program, uint32_t op)
+{
+    struct ir_conv conv;
+    uint8_t windows = WINDOW_ANY;
+    if (ir_conv(program, op, &conv) != 0)
+        return 0;
+    for (uint32_t i = 0; i < conv.window.stride.count; i++)
+        windows |= conv.window.stride.at[i] > 1 ? WINDOW_APART : 0;
+    return windows;
+}
+
 /* the words HIGH, HIGHEST of precision_config, the same for both operands in practice: the higher counts */
 static int precision(const struct ir_program *program, uint32_t op)
 {
@@ -400,6 +411,7 @@ static struct op_info describe_op(const struct ir_program *program, uint32_t op)
         info.stacked = family == IR_FAMILY_DOT ? stacked_matrices(program, op) : 0;
         info.flops = family == IR_FAMILY_DOT ? dot_flops(program, op) : convolution_flops(program, op);
         info.rate = (uint8_t)matmul_rate(program, op);
+        info.windows = family == IR_FAMILY_CONVOLUTION ? windows_of(program, op) : 0;
     }
     if (info.class == OP_UPDATE) {
         info.update = family == IR_FAMILY_DYNAMIC_UPDATE ? 1 : 2;

@@ -139,6 +139,7 @@ static struct price_graph *make_units(struct price_scratch *scratch, const struc
         add_reads(graph, i);
     if (scratch->least_order)
         add_gathered(graph);
+    price_find_overwrites(graph);
     return graph;
 }
 
@@ -169,16 +170,21 @@ static void sort_reads(struct read *read, size_t count)
         }
 }
 
-/* puts what a unit reads and is not yet placed on the stack, what goes first on top */
+static void push_read(struct price_graph *graph, uint32_t unit)
+{
+    const struct unit *r = &graph->units[unit];
+    if (!r->state)
+        VEC_PUSH(&graph->reads, ((struct read){r->shared, r->cone, unit}));
+}
+
+/* puts what a unit reads, and waits for, and is not yet placed on the stack, what goes first on top */
 static void push_reads(struct price_graph *graph, const struct unit *other_unit, bool by_cones)
 {
     graph->reads.count = 0;
-    for (uint32_t k = 0; k < other_unit->read_count; k++) {
-        uint32_t unit = graph->edges.at[other_unit->reads + k];
-        const struct unit *r = &graph->units[unit];
-        if (!r->state)
-            VEC_PUSH(&graph->reads, ((struct read){r->shared, r->cone, unit}));
-    }
+    for (uint32_t k = 0; k < other_unit->read_count; k++)
+        push_read(graph, graph->edges.at[other_unit->reads + k]);
+    for (uint32_t k = other_unit->waits_for; k; k = graph->waits.at[k - 1].next_waited)
+        push_read(graph, graph->waits.at[k - 1].reader);
     if (by_cones)
         sort_reads(graph->reads.at, graph->reads.count);
     for (size_t k = graph->reads.count; k-- > 0;)
@@ -313,6 +319,8 @@ static void link_units(struct price_graph *graph)
             graph->feeds[from->start + from->filled++] = i;
             graph->links[i].waits += from >= &graph->links[arguments];
         }
+    for (size_t k = 0; k < graph->waits.count; k++)
+        graph->links[graph->waits.at[k].writer].waits++;
 }
 
 /* what became the last reader of something frees more now */
@@ -326,6 +334,15 @@ static void raise_readers(struct price_graph *graph, uint32_t of)
     }
 }
 
+/* one less that the unit waits for */
+static void go_on(struct price_graph *graph, uint32_t self)
+{
+    if (--graph->links[self].waits || self + 1 == graph->count)
+        return;
+    graph->units[self].state = UNIT_OPEN;
+    add_ready(graph, self);
+}
+
 static void place_next(struct price_graph *graph, uint32_t self)
 {
     const struct unit *unit = &graph->units[self];
@@ -337,13 +354,10 @@ static void place_next(struct price_graph *graph, uint32_t self)
             raise_readers(graph, from);
     }
     const struct link *link = &graph->links[self];
-    for (uint32_t k = link->start; k < link->start + link->filled; k++) {
-        uint32_t reader = graph->feeds[k];
-        if (--graph->links[reader].waits || reader + 1 == graph->count)
-            continue;
-        graph->units[reader].state = UNIT_OPEN;
-        add_ready(graph, reader);
-    }
+    for (uint32_t k = link->start; k < link->start + link->filled; k++)
+        go_on(graph, graph->feeds[k]);
+    for (uint32_t k = unit->releases; k; k = graph->waits.at[k - 1].next_released)
+        go_on(graph, graph->waits.at[k - 1].writer);
 }
 
 static void order_by_memory(struct price_graph *graph)

@@ -18,6 +18,7 @@ static void graph_destroy(struct price_graph *graph)
     free(graph->line);
     VEC_FREE(&graph->edges);
     VEC_FREE(&graph->stack);
+    VEC_FREE(&graph->waits);
     VEC_FREE(&graph->reads);
     VEC_FREE(&graph->ready);
     free(graph->links);
@@ -85,6 +86,7 @@ static void take_rules(struct price_scratch *scratch, const struct cost_machine 
     const struct cost_device *device = &machine->device;
     scratch->rules = machine->backend->fusion;
     scratch->combine_bytes = machine->backend->combine_bytes;
+    scratch->reduce_bytes = machine->backend->reduce_bytes;
     scratch->best_fit = machine->backend->best_fit;
     scratch->idle_least = machine->backend->idle_least;
     scratch->idle_most = machine->backend->idle_most;

@@ -59,6 +59,7 @@ static int64_t shared_bytes(const struct price_scratch *scratch, const struct sp
     int64_t shared = 0;
     if (group->elements != scratch->groups[kernel].elements || group->free != scratch->groups[kernel].free ||
         group->region != scratch->groups[kernel].region ||
+        !price_is_through(scratch, k, scratch->kernels[leader].step) ||
         (reduces(scratch, step) && group->reduced && group->reduced != local->values[step->results].bytes))
         return 0;
     for (uint32_t i = k->roots; i < k->roots + k->root_count; i++) {
@@ -83,8 +84,8 @@ static void chain(struct price_scratch *scratch, const struct spmd_local *local,
 {
     const struct kernel *first = &scratch->kernels[leader];
     struct kernel *k = &scratch->kernels[kernel];
-    if (local->steps[k->step].depth > 0 || scratch->values[local->steps[first->step].results].scattered !=
-                                               scratch->values[local->steps[k->step].results].scattered)
+    if (local->steps[k->step].depth > 0 ||
+        price_keeps_apart(scratch, local->steps[first->step].results, local->steps[k->step].results))
         return;
     scratch->kernels[scratch->groups[leader].last].next = kernel;
     scratch->groups[leader].last = kernel;
@@ -191,8 +192,10 @@ static void join_products(struct price_scratch *scratch, const struct spmd_local
         const struct kernel *k = &scratch->kernels[kernel],
                             *made = &scratch->kernels[scratch->at[local->values[product].step]];
         uint32_t leader = k->follows ? scratch->groups[kernel].leader : kernel;
-        bool apart = made->next || made->follows || scratch->values[product].scattered ||
-                     scratch->groups[leader].product != product;
+        bool between = scratch->values[product].scattered &&
+                       (!scratch->reduce_bytes || scratch->values[local->steps[k->step].results].reduced);
+        bool apart = made->next || made->follows || between || scratch->groups[leader].product != product ||
+                     !price_is_through(scratch, k, made->step);
         scratch->readers[product] -= !apart;
     }
     for (uint32_t kernel = 0; kernel < scratch->kernel_count; kernel++) {

@@ -6,6 +6,9 @@
  * of dimensions those two are innermost that take least. Nothing is lost where one dimension is a multiple of
  * 128 and another one of 8; 96 channels of a convolution net take the room of 128.
  *
+ * All_reduces that are combined stand in one array of one row (emit/collective.c), which takes a whole tile's
+ * least rows: as many as elements fit into a word of 32 bits.
+ *
  * Source: libtpu 0.0.51, layouts `T(8,128)(2,1)` and sizes in its buffer assignments. */
 #include "cost/internal.h"
 
@@ -66,4 +69,14 @@ void price_tile(struct price_scratch *scratch, const struct spmd_local *local)
     GROW(scratch->padding, scratch->padding_room, local->value_count + 1);
     for (uint32_t value = 0; value < local->value_count; value++)
         scratch->padding[value] = price_tile_padding(local, value);
+}
+
+uint8_t price_flat(const struct price_scratch *scratch, const struct spmd_local *local,
+                   const struct spmd_step *step)
+{
+    if (!scratch->tiled || !step->combined || step->kind != SPMD_ALL_REDUCE)
+        return 0;
+    const struct ir_type *type = ir_value_type(local->nda->program, local->values[step->results].origin);
+    unsigned bits = ir_element_bits((enum ir_element)type->element);
+    return bits == WORD_BITS / 2 ? 1 : bits == WORD_BITS / 4 ? 2 : 0;
 }

