@@ -12,6 +12,7 @@ struct variants {
     struct plan_baseline *list;
     struct hash128 hashes[MOST_VARIANTS];
     uint32_t count;
+    bool again; /* each layout gathered again and not */
 };
 
 static void enter_variant(struct variants *variants)
@@ -63,23 +64,35 @@ static void vary_sides(struct variants *variants, const struct builder *before, 
     }
 }
 
+static void vary_layouts(struct variants *variants, const struct builder *before, uint32_t axis, bool alone)
+{
+    struct builder *builder = &variants->builder;
+    for (uint32_t layout = 0; layout < EXPERT_LAYOUTS; layout++)
+        if (expert_works(builder, layout) && !expert_layouts[layout].other)
+            vary_sides(variants, before, axis, alone, expert_layouts[layout]);
+    for (uint8_t i = 0; i < builder->group_count; i++)
+        for (uint8_t how = 0; how < 3; how++) { /* alone, behind the batch, before it */
+            uint8_t group = STRATEGIES + i, batch = builder->works[BATCH] ? BATCH : REPLICATED;
+            struct layout layout = {how == 1 ? batch : group, how == 1 ? group : how == 2 ? batch : 0, 0};
+            vary_sides(variants, before, axis, alone, layout);
+        }
+    restore(builder, before);
+}
+
 /* One axis, alone or with all that are like it: another layout, other sides, gathered again or not. */
 static void vary_axis(struct variants *variants, uint32_t axis, bool alone)
 {
     struct builder *builder = &variants->builder;
     struct builder before = *builder;
-    for (uint32_t layout = 0; layout < EXPERT_LAYOUTS; layout++)
-        if (expert_works(builder, layout) && !expert_layouts[layout].other)
-            vary_sides(variants, &before, axis, alone, expert_layouts[layout]);
-    for (uint8_t i = 0; i < builder->group_count; i++)
-        for (uint8_t how = 0; how < 3; how++) { /* alone, behind the batch, before it */
-            uint8_t group = STRATEGIES + i, batch = builder->works[BATCH] ? BATCH : REPLICATED;
-            struct layout layout = {how == 1 ? batch : group, how == 1 ? group : how == 2 ? batch : 0, 0};
-            vary_sides(variants, &before, axis, alone, layout);
-        }
-    restore(builder, &before);
+    vary_layouts(variants, &before, axis, alone);
     builder->regather[axis] = !builder->regather[axis];
     enter_variant(variants);
+    if (variants->again) {
+        struct builder gathered = before;
+        gathered.regather[axis] = !before.regather[axis];
+        restore(builder, &gathered);
+        vary_layouts(variants, &gathered, axis, alone);
+    }
     restore(builder, &before);
 }
 
@@ -111,9 +124,9 @@ static void vary(struct variants *variants, uint32_t turn)
 }
 
 struct plan_baseline *plan_baseline_variants(const struct plan_context *context, const char *name,
-                                             uint32_t turn, uint32_t *count)
+                                             uint32_t turn, bool again, uint32_t *count)
 {
-    struct variants variants = {0};
+    struct variants variants = {.again = again};
     struct plan_baseline self;
     struct error e = {0};
     expert_init(&variants.builder, context);

@@ -209,10 +209,10 @@ static void add_baselines(struct search_domain *domain)
 }
 
 static struct search_domain_baseline *variants(struct search_domain *domain, const char *name, uint32_t turn,
-                                               uint32_t *count)
+                                               bool again, uint32_t *count)
 {
     const struct evaluated *self = domain->self;
-    struct plan_baseline *around = plan_baseline_variants(building_context(self), name, turn, count);
+    struct plan_baseline *around = plan_baseline_variants(building_context(self), name, turn, again, count);
     struct search_domain_baseline *list = mem_zalloc((size_t)*count + 1, sizeof *list);
     for (uint32_t i = 0; i < *count; i++)
         take_baseline(domain, &around[i], &list[i]);

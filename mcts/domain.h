@@ -31,7 +31,7 @@ struct search_domain {
     /* expert plans around the one of that name (plan_baseline_variants); owned (free); may number decisions
      * anew. NULL where there are none. */
     struct search_domain_baseline *(*variants)(struct search_domain *d, const char *name, uint32_t turn,
-                                               uint32_t *count);
+                                               bool again, uint32_t *count);
     uint32_t variant_turns;
     /* what two of them change, at once (plan_baseline_join); may number decisions anew. false: it cannot
      * be */

@@ -15,10 +15,12 @@ enum {
     LEAST_CLIMBING = 250,
     MOST_CLIMBING = 1000,
     CLIMBS = 2, /* that it is shared by; what they leave is for further starts */
-    STARTS = 5,
-    START_OVER = 1, /* this one of them is the cheapest that does not fit, the next the fastest such */
-    JOINING = 2,    /* plans of a step, at most */
-    NEAR = 6, /* of each turn the cheapest that are dearer: where none is cheaper, two of them at once */
+    STARTS = 6,
+    /* this one of them is the cheapest that does not fit, the next the fastest such, the next the one that is
+     * least above the limit of those that are faster than what fits */
+    START_OVER = 1,
+    JOINING = 2, /* plans of a step, at most */
+    NEAR = 6,    /* of each turn the cheapest that are dearer: where none is cheaper, two of them at once */
     TURNS = MESH_MAX_AXES + 1
 };
 
@@ -148,6 +150,7 @@ struct climb {
     struct search *search;
     const struct core_pricers *pricers;
     uint32_t index, left;
+    bool again; /* it began above the limit: layouts are also tried with weights that are gathered again */
     struct near near[TURNS];
     uint32_t ends[STARTS], end_count; /* where earlier climbs ended */
 };
@@ -200,7 +203,7 @@ static enum error_code climb_once(struct climb *climb, uint32_t turn, bool *clim
     uint32_t count = 0;
     struct search_domain *domain = climb->search->domain;
     struct search_domain_baseline *list =
-        domain->variants(domain, domain->baselines[climb->index].name, turn, &count);
+        domain->variants(domain, domain->baselines[climb->index].name, turn, climb->again, &count);
     climb->near[turn].count = 0;
     enum error_code code = climb_among(climb, list, count, &climb->near[turn], climbed, e);
     free(list);
@@ -295,12 +298,38 @@ uint32_t core_best_over(const struct search *search, const uint32_t *starts, uin
     return best;
 }
 
+/* of those that are above the limit and faster than all that fit the one that is least above, then the
+ * fastest; UINT32_MAX: none, or where a climb has begun */
+static uint32_t nearest_over(const struct search *search, const uint32_t *starts, uint32_t begun,
+                             uint32_t count)
+{
+    const struct core_plan *plans = search->baselines;
+    int64_t fastest_ps = INT64_MAX;
+    uint32_t best = UINT32_MAX;
+    for (uint32_t i = 0; i < count; i++)
+        if (plans[i].cost.over_steps == 0 && plans[i].price.step_ps < fastest_ps)
+            fastest_ps = plans[i].price.step_ps;
+    for (uint32_t i = 0; i < count; i++) {
+        int64_t over = plans[i].cost.over_steps, least = best == UINT32_MAX ? 0 : plans[best].cost.over_steps;
+        if (over > 0 && plans[i].price.step_ps < fastest_ps &&
+            (best == UINT32_MAX || over < least ||
+             (over == least && plans[i].price.step_ps < plans[best].price.step_ps)))
+            best = i;
+    }
+    for (uint32_t k = 0; k < begun; k++)
+        if (starts[k] == best)
+            return UINT32_MAX;
+    return best;
+}
+
 static uint32_t choose_start(const struct search *search, const uint32_t *starts, uint32_t begun,
                              uint32_t count)
 {
     uint32_t over = UINT32_MAX;
     if (begun == START_OVER || begun == START_OVER + 1)
         over = core_best_over(search, starts, begun, count, begun > START_OVER);
+    if (begun == START_OVER + 2)
+        over = nearest_over(search, starts, begun, count);
     return over != UINT32_MAX ? over : cheapest_apart(search, starts, begun, count);
 }
 
@@ -347,6 +376,7 @@ static enum error_code climb_experts(struct search *search, const struct core_pr
         climb->left = share;
         if (climb->index == UINT32_MAX)
             break;
+        climb->again = k == START_OVER + 2 && search->baselines[climb->index].cost.over_steps > 0;
         code = climb_from(climb, e);
         climb->ends[k] = climb->index;
         climb->end_count = k + 1;
