@@ -390,8 +390,8 @@ static bool may_dive(const struct cfn_search *search)
     return cfn_dive_work(search->model) * dives < dive_share * phase_units(search) * unit_work;
 }
 
-/* Once the multipliers have settled: where there is room for it and a gap is left, of which clusters closed some
- * when they were last tried. */
+/* Once the multipliers have settled: where there is room for it and a gap is left, of which clusters closed
+ * some when they were last tried. */
 static bool may_tighten(const struct cfn_search *search)
 {
     const struct cfn_point *best = best_of_all(search);
