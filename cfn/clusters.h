@@ -1,6 +1,6 @@
 /* Clusters of three nodes over a model, for its bound. TRW-S bounds each link by itself, and what goes round
- * a cycle escapes it. A cluster moves costs between the three links of a triangle; where a cycle of four has no
- * triangle a chord, a link of zeros, makes two:
+ * a cycle escapes it. A cluster moves costs between the three links of a triangle; where a cycle of four has
+ * no triangle a chord, a link of zeros, makes two:
  *
  *       0 --- 1          cluster (0, 1, 2) on links 01, 12, 02
  *       |   / |          cluster (1, 2, 3) on links 12, 23, 13

@@ -48,7 +48,7 @@ static const double unit_work = 1048576; /* table entries */
 static const double nominal_units_per_s = 1000;
 /* The length D of a phase: this share of the budget, but within two lengths of time; on short budgets at
  * most, and on large models up to, a share of the budget. */
-static const double phase_share = 0.04, least_phase_s = 0.03, most_phase_s = 2;
+static const double phase_share = 0.04, least_phase_s = 0.03, least_dual_s = 1.5, most_phase_s = 2;
 static const double most_phase_share = 0.12, most_large_phase_share = 0.25;
 static const double start_share = 0.05; /* of the budget, for a start and for first points each */
 static const double best_odds = 0.7;    /* of moves from the best answer rather than from an elite */
@@ -339,19 +339,30 @@ double cfn_search_spent(const struct cfn_search *search)
 }
 
 /* The schedule's D, in units; on large models enough for a dual phase of STEPS_A_PHASE steps. */
-static double phase_units(const struct cfn_search *search)
+static double phase_of_at_least(const struct cfn_search *search, double least_s)
 {
     const struct cfn_budget *budget = search->budget;
     double seconds = budget->units ? (double)budget->units / search->rate : budget->seconds,
            d = phase_share * seconds;
     if (seconds <= 0)
         return 4 * search->rate;
-    d = d < least_phase_s ? least_phase_s : d > most_phase_s ? most_phase_s : d;
+    d = d < least_s ? least_s : d > most_phase_s ? most_phase_s : d;
     d = d < most_phase_share * seconds ? d : most_phase_share * seconds;
     double steps = STEPS_A_PHASE * cfn_dual_step_work(search->model) / unit_work,
            most = most_large_phase_share * seconds * search->rate;
     steps = steps < most ? steps : most;
     return d * search->rate > steps ? d * search->rate : steps;
+}
+
+static double phase_units(const struct cfn_search *search)
+{
+    return phase_of_at_least(search, least_phase_s);
+}
+
+/* Of the multipliers: longer, as they end by themselves; each end of one takes passes and a certificate. */
+static double dual_units(const struct cfn_search *search)
+{
+    return phase_of_at_least(search, least_dual_s);
 }
 
 /* a start and first points end by themselves when this is plenty */
@@ -379,8 +390,8 @@ static bool may_dive(const struct cfn_search *search)
     return cfn_dive_work(search->model) * dives < dive_share * phase_units(search) * unit_work;
 }
 
-/* Once the multipliers have settled: where there is room for it and a gap is left, of which clusters closed some
- * when they were last tried. */
+/* Once the multipliers have settled: where there is room for it and a gap is left, of which clusters closed
+ * some when they were last tried. */
 static bool may_tighten(const struct cfn_search *search)
 {
     const struct cfn_point *best = best_of_all(search);
@@ -462,7 +473,9 @@ bool cfn_search_next(struct cfn_search *search)
         if (search->part == CFN_PART_DUAL)
             search->before = search->bound;
         double length = schedule[search->part].length, left = search->total - search->position;
-        search->units = length > 0 ? length * phase_units(search) : start_units(search);
+        search->units = search->part == CFN_PART_DUAL ? dual_units(search)
+                        : length > 0                  ? length * phase_units(search)
+                                                      : start_units(search);
         search->units = search->units < left ? search->units : left;
         return true;
     }

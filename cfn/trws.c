@@ -182,20 +182,6 @@ static long double usage_constant(const struct cfn_trws *trws, long double *size
     return sum;
 }
 
-double cfn_trws_iterate(struct cfn_trws *trws)
-{
-    const struct cfn_model *model = trws->model;
-    long double size = 0;
-    double bound = (double)model->constant - (double)usage_constant(trws, &size), gamma;
-    pass_forward(trws);
-    for (int32_t i = model->node_count; i-- > 0;) {
-        bound += gather(trws, i, &gamma);
-        for (uint32_t k = model->first_arc[i]; k < model->first_arc[i + 1] && model->arcs[k].other < i; k++)
-            bound += send(trws, i, &model->arcs[k], gamma);
-    }
-    return bound;
-}
-
 double cfn_trws_residuals(struct cfn_trws *trws, const size_t *offset, float *out)
 {
     const struct cfn_model *model = trws->model;
@@ -208,7 +194,7 @@ double cfn_trws_residuals(struct cfn_trws *trws, const size_t *offset, float *ou
             const struct cfn_arc *arc = &model->arcs[k];
             double low = send(trws, i, arc, gamma);
             bound += low;
-            if (offset[arc->link] == SIZE_MAX)
+            if (!offset || offset[arc->link] == SIZE_MAX)
                 continue;
             const double *message = trws->message + model->message_offset[arc->link];
             float *row = out + offset[arc->link];
@@ -218,6 +204,11 @@ double cfn_trws_residuals(struct cfn_trws *trws, const size_t *offset, float *ou
         }
     }
     return bound;
+}
+
+double cfn_trws_iterate(struct cfn_trws *trws)
+{
+    return cfn_trws_residuals(trws, NULL, NULL);
 }
 
 /* With x_i = a fixed the cost is at least what the forward pass subtracted before it came to i, what the
