@@ -41,6 +41,7 @@ static const struct cost_backend backends[COST_COMPILERS] = {
                       .remat_temporaries = 95, /* xla_gpu_memory_limit_slop_factor */
                       .remat_counted = 93,     /* t2b, four plans: 87 to 93 */
                       .remat_least = 53,       /* the most that was seen: 109.1 to 57.3 GiB */
+                      .remat_least_wide = 70,  /* t2b for A100, three plans: 64, 66, 70 */
                       .remat_moves = 4,        /* t2b: 1.0 to 1.2 ms a GB, in products and kernels */
                       .prefetch_bytes = 2000 * MIB,
                       .combine_bytes = 30 * MIB,

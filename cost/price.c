@@ -110,7 +110,8 @@ static void rematerialise(const struct cost_machine *machine, struct price *out)
     if (!backend->remat_memory || temporaries <= limit)
         return;
     int64_t reached = limit > 0 ? limit / 100 * backend->remat_counted : 0,
-            stays = temporaries / 100 * backend->remat_least;
+            least = machine->device.no_bf16_arithmetic ? backend->remat_least_wide : backend->remat_least,
+            stays = temporaries / 100 * least;
     reached = reached > stays ? reached : stays;
     out->rematerialised_bytes = temporaries - reached;
     out->peak_bytes -= out->rematerialised_bytes;
