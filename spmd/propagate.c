@@ -390,12 +390,15 @@ static bool holds(const struct nda *n, const struct side *side, uint32_t factor,
 }
 
 /* The factor that an axis splits: a contracting one that all its operands have, else what the results say,
- * else a contracting one that some operand has, else what an operand says. */
+ * else a contracting one that some operand has, else, but for products, what an operand says: XLA makes a
+ * product's result as it is wanted and gathers operands for that. */
 static uint8_t factor_for(const struct nda *n, const struct nda_space *space, const struct side *sides,
                           uint32_t side_count, uint32_t axis, uint8_t *position)
 {
     double best = 0;
     uint8_t chosen = NDA_NO_FACTOR;
+    bool product = space->kind == NDA_SPACE_OP &&
+                   ir_opcode_family((enum ir_opcode)n->program->ops[space->op].code) == IR_FAMILY_DOT;
     for (uint32_t factor = 0; factor < space->factor_count; factor++) {
         double size = 0;
         uint32_t holders = 0, agree = 0, in_results = 0, atom;
@@ -412,7 +415,7 @@ static uint8_t factor_for(const struct nda *n, const struct nda_space *space, co
             place = sides[i].form.position[axis];
         }
         bool contracts = n->factors[space->factors + factor].kind == NDA_CONTRACTING;
-        if (agree + in_results == 0)
+        if (agree + in_results == 0 || (product && !contracts && in_results == 0))
             continue;
         double weight = contracts && agree == holders ? 3 : in_results ? 2 : contracts ? 1 : 0.5;
         weight = weight * 1e30 + size;
