@@ -113,9 +113,13 @@ static void clusters(struct pass *pass, struct cfn_worker *cfn_worker)
 {
     double cells = cfn_worker->cluster_cells;
     FIELD(pass, cells);
-    if (cfn_worker->clusters ? cells != cfn_worker->cluster_cells : !(cells >= 0 && cells < 1e18))
+    if (!(cells >= 0 && cells < 1e18))
         pass->damaged = true;
-    if (pass->damaged || cells == 0)
+    if (pass->damaged)
+        return;
+    if (cells != cfn_worker->cluster_cells)
+        cfn_tighten_end(cfn_worker); /* of an earlier state, or of a search with another limit */
+    if (cells == 0)
         return;
     if (!cfn_worker->clusters)
         cfn_tighten_begin(cfn_worker, cells);

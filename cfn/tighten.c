@@ -48,6 +48,17 @@ void cfn_tighten_begin(struct cfn_worker *worker, double most_cells)
     worker->cluster_cells = most_cells;
 }
 
+void cfn_tighten_end(struct cfn_worker *worker)
+{
+    if (!worker->clusters)
+        return;
+    cfn_trws_move(&worker->trws, worker->model);
+    cfn_clusters_release(worker->clusters);
+    free(worker->clusters);
+    worker->clusters = NULL;
+    worker->cluster_cells = 0;
+}
+
 /* ---- one cluster ---- */
 
 /* out[a][c] = min over b of x[a][b] + y[b][c] */

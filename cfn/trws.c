@@ -41,7 +41,7 @@ void cfn_trws_move(struct cfn_trws *trws, const struct cfn_model *to)
 {
     const struct cfn_model *from = trws->model;
     double *message = mem_zalloc(to->message_count + 16, sizeof *message);
-    for (int32_t k = 0; k < from->link_count; k++) {
+    for (int32_t k = 0; k < from->link_count && k < to->link_count; k++) {
         size_t end = k + 1 < from->link_count ? from->message_offset[k + 1] : from->message_count;
         memcpy(message + to->message_offset[k], trws->message + from->message_offset[k],
                (end - from->message_offset[k]) * sizeof *message);

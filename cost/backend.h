@@ -73,8 +73,8 @@ struct cost_backend {
     /* Where temporaries take more than a part of memory, what they hold is computed again instead. Of a
      * device's memory so many hundredths, less arguments and results, of that so many are left to
      * temporaries; what they take then is less, in hundredths, since the compiler counts more than there is;
-     * so many hundredths of temporaries stay at least (wide: on a device without bf16 arithmetic). 0: it never
-     * does. Each byte less takes as long as moving so many. */
+     * so many hundredths of temporaries stay at least (wide: on a device without bf16 arithmetic). 0: it
+     * never does. Each byte less takes as long as moving so many. */
     uint8_t remat_memory, remat_temporaries, remat_counted, remat_least, remat_least_wide, remat_moves;
     /* it orders the program to hide collectives, which is what memory is priced in (hiding.c); but for
      * programs with barriers outside loops: the larger of program order and depth first */
