@@ -71,10 +71,13 @@ void report_find_peak(const struct nda *n, const struct spmd_local *local, const
     for (uint32_t i = 0; i < held->live_count; i++)
         describe(n, local->values[held->live[i].value].origin, held->live[i].bytes, &rows[i]);
     qsort(rows, held->live_count, sizeof *rows, by_kind_and_name);
+    char last[sizeof rows->one] = "";
     for (uint32_t i = 0; i < held->live_count; i++) {
+        bool again = rows[i].role >= 0 && strcmp(last, rows[i].one) == 0; /* what was gathered of it */
+        memcpy(last, rows[i].one, sizeof last);
         if (count && by_kind(&rows[count - 1], &rows[i]) == 0) {
             rows[count - 1].tensor.bytes += rows[i].tensor.bytes;
-            rows[count - 1].tensor.count++;
+            rows[count - 1].tensor.count += !again;
         } else {
             rows[count++] = rows[i];
         }
