@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # label: truth
 # timeout: 900
+# processors: 2
 """Models that nothing was tuned on when they were written, frameworks: a linen convnet, scanned linen blocks, nnx and equinox attention, a haiku mixer.
 
 checks.check_unseen says what is asked of each. Arguments: words of their names.
