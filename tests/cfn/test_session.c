@@ -2,7 +2,7 @@
 /* label: unit */
 /* A search taken apart: after every phase all that is known goes into bytes, each worker's part of the next
  * phase runs in a session of its own, a third joins them; the answer is byte for byte that of one session run
- * through. Damaged bytes are refused. */
+ * through. A session that has gone on can go back. Damaged bytes are refused. */
 #include "tests/cfn/random_problem.h"
 
 #include "base/memory.h"
@@ -67,6 +67,20 @@ static void check_damage(const struct cfn_problem *problem, const struct text *s
     cfn_session_release(&session);
 }
 
+/* a session that is at a later state reads an earlier one, without clusters or with other ones */
+static void check_going_back(const struct cfn_problem *problem, const struct text *later,
+                             const struct text *earlier)
+{
+    struct cfn_session session;
+    struct error e;
+    resume(&session, problem, later);
+    ASSERT_OK(cfn_session_read(&session, earlier->at, earlier->size, &e), &e);
+    struct text again = keep(&session);
+    assert_int_equal(again.size, earlier->size);
+    assert_memory_equal(again.at, earlier->at, earlier->size);
+    text_release(&again);
+}
+
 /* phases done; the answer is compared with that of one process */
 static int solve_apart(const struct cfn_problem *problem, struct rng *rng)
 {
@@ -83,6 +97,8 @@ static int solve_apart(const struct cfn_problem *problem, struct rng *rng)
         struct text next = next_state(problem, &state, &over);
         if (phases % 8 == 0)
             check_damage(problem, &state, rng);
+        if (!over)
+            check_going_back(problem, &next, &state);
         text_release(&state);
         state = next;
     }
