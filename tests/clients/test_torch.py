@@ -105,7 +105,7 @@ def test_a_planned_gpt_trains_as_the_plain_one():
         for key in ("exp_avg", "exp_avg_sq"):
             assert ("devices=" in described(optimizer.state[parameter][key])) == any(specs[f"{key}/{name}"]), (key, name)
     print(f"losses {losses}, alone {plain}; XLA moves {bytes_moved:,} bytes, the plan {wanted:,}")
-    assert wanted <= bytes_moved <= 6 * wanted, "marks on parameters and inputs alone leave the inside to XLA (docs/clients.md)"
+    assert wanted <= bytes_moved <= 8 * wanted, "marks on parameters and inputs alone leave the inside to XLA (docs/clients.md)"
 
 
 def test_pins_by_name():
