@@ -36,7 +36,9 @@ def environment():
     flags = os.environ.get("XLA_FLAGS", "")
     if "device_count" not in flags:
         flags += " --xla_force_host_platform_device_count=8"
-    return dict(os.environ, TOAST_BIN=BIN, JAX_PLATFORMS="cpu", XLA_FLAGS=flags.strip(),
+    # independent collectives reach devices in any order, and XLA has one thread a device or core: a thread waits in one collective each until none is left
+    threads = os.environ.get("NPROC", "64")
+    return dict(os.environ, TOAST_BIN=BIN, JAX_PLATFORMS="cpu", NPROC=threads, XLA_FLAGS=flags.strip(),
                 PYTHONPATH=os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")])))
 
 

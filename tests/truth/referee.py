@@ -25,6 +25,7 @@ import sys
 
 os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count=8 {os.environ.get('XLA_FLAGS', '')}"   # the last of a flag holds
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ.setdefault("NPROC", "64")   # XLA's threads, of which each may wait in another collective
 
 import jax  # noqa: E402
 import ml_dtypes  # noqa: E402

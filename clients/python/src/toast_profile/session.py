@@ -209,6 +209,8 @@ class _Launches:
 
 
 def _head(archive: Archive) -> tuple[list[Any], dict[str, Any]]:
+    # XLA for CPUs starts so many threads. With one a device, independent collectives that devices reach in another order hold all of them
+    os.environ.setdefault("NPROC", str(8 * archive.devices))
     import jax
     found = jax.devices()
     if len(found) < archive.devices:
