@@ -98,12 +98,12 @@ static json_t *encode_tensors(const struct report *report)
 {
     json_t *list = json_array();
     for (uint32_t i = 0; i < report->at_peak_count; i++)
-        json_array_append_new(list, json_pack("{s:o, s:o, s:o, s:I, s:I}", "name",
-                                              json_safe(report->at_peak[i].name), "type",
-                                              json_safe(report->at_peak[i].type), "location",
-                                              json_safe(report->at_peak[i].location), "bytes",
-                                              (json_int_t)report->at_peak[i].bytes, "count",
-                                              (json_int_t)report->at_peak[i].count));
+        json_array_append_new(
+            list,
+            json_pack("{s:o, s:o, s:o, s:I, s:I, s:b}", "name", json_safe(report->at_peak[i].name), "type",
+                      json_safe(report->at_peak[i].type), "location", json_safe(report->at_peak[i].location),
+                      "bytes", (json_int_t)report->at_peak[i].bytes, "count",
+                      (json_int_t)report->at_peak[i].count, "gathered", (int)report->at_peak[i].gathered));
     return list;
 }
 

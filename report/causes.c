@@ -35,6 +35,46 @@ struct report_cause_row *report_causes(const struct report *report, uint32_t *co
     return rows;
 }
 
+static bool alike(const struct report *report, const struct report_collective *one,
+                  const struct report_collective *other)
+{
+    return one->kind == other->kind && one->bytes == other->bytes && one->axis_count == other->axis_count &&
+           memcmp(one->axes, other->axes, one->axis_count) == 0 &&
+           strcmp(report_cause(report, one), report_cause(report, other)) == 0 &&
+           report_same_place(one->location, other->location);
+}
+
+static int by_time(const void *left, const void *right)
+{
+    const struct report_alike_row *one = left, *other = right;
+    if (one->time_ps != other->time_ps)
+        return one->time_ps > other->time_ps ? -1 : 1;
+    return report_compare_places(one->first->location, other->first->location);
+}
+
+struct report_alike_row *report_alike(const struct report *report, uint32_t *count)
+{
+    struct report_alike_row *rows = mem_zalloc((size_t)report->collective_count + 1, sizeof *rows);
+    *count = 0;
+    for (uint32_t i = 0; i < report->collective_count; i++) {
+        const struct report_collective *collective = &report->collectives[i];
+        uint32_t k = 0;
+        while (k < *count && !alike(report, rows[k].first, collective))
+            k++;
+        if (k == *count)
+            rows[(*count)++] = (struct report_alike_row){.first = collective, .last = collective};
+        if (report_compare_places(collective->location, rows[k].first->location) < 0)
+            rows[k].first = collective;
+        if (report_compare_places(collective->location, rows[k].last->location) > 0)
+            rows[k].last = collective;
+        rows[k].count += collective->count;
+        rows[k].time_ps += collective->time_ps;
+        rows[k].exposed_ps += collective->exposed_ps;
+    }
+    qsort(rows, *count, sizeof *rows, by_time);
+    return rows;
+}
+
 void report_text_causes(const struct report *report, struct text *text)
 {
     uint32_t count;
@@ -51,6 +91,6 @@ void report_text_causes(const struct report *report, struct text *text)
                     time, exposed);
     }
     if (count)
-        text_add(text, "\none by one:\n");
+        text_add(text, "\none by one, those that are alike together:\n");
     free(rows);
 }

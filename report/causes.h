@@ -13,6 +13,14 @@ struct report_cause_row {
 };
 /* what computation waits for longest first; owned (free), refers to the report */
 struct report_cause_row *report_causes(const struct report *report, uint32_t *count);
+/* Collectives that are alike: of one kind, size, axes, cause and place of the source. */
+struct report_alike_row {
+    const struct report_collective *first, *last; /* by place; borrowed from the report */
+    int64_t count;                                /* in a step, trip counts included */
+    int64_t time_ps, exposed_ps;
+};
+/* longest time first; owned (free), refers to the report */
+struct report_alike_row *report_alike(const struct report *report, uint32_t *count);
 /* its part of the communication's section of report.txt; nothing without collectives */
 void report_text_causes(const struct report *report, struct text *text);
 

@@ -11,7 +11,7 @@ enum { SHOWN_ENTRIES = 20, MOST_BY_HAND = 40, SHOWN_NUMBERS = 6 };
 static bool alike(const struct report_constraint *one, const struct report_constraint *other)
 {
     char pattern[160], than[160];
-    if (strcmp(one->op, other->op) != 0 || strcmp(one->location, other->location) != 0 ||
+    if (strcmp(one->op, other->op) != 0 || !report_same_place(one->location, other->location) ||
         strcmp(one->name, other->name) != 0 || strcmp(one->type, other->type) != 0 ||
         strcmp(one->spec, other->spec) != 0 || one->alike != other->alike ||
         one->argument_count != other->argument_count || one->use_count != other->use_count)
@@ -24,7 +24,7 @@ static bool alike(const struct report_constraint *one, const struct report_const
     }
     for (uint32_t i = 0; i < one->use_count; i++)
         if (strcmp(one->uses[i].op, other->uses[i].op) != 0 ||
-            strcmp(one->uses[i].location, other->uses[i].location) != 0)
+            !report_same_place(one->uses[i].location, other->uses[i].location))
             return false;
     return true;
 }
@@ -54,6 +54,8 @@ static void write_entry(const struct report_constraint *const *same, uint32_t co
     if (count > 1)
         text_printf(text, "  x %u", count);
     text_printf(text, "\n    %s at %s", first->op, first->location);
+    if (count > 1 && strcmp(first->location, same[count - 1]->location) != 0)
+        text_printf(text, " to %s", same[count - 1]->location);
     if (*first->name)
         text_printf(text, " (%s)", first->name);
     write_numbers(same, count, text);
@@ -67,26 +69,29 @@ static void write_entry(const struct report_constraint *const *same, uint32_t co
     text_add_char(text, '\n');
 }
 
-static void write_entries(const struct report *report, struct text *text)
+/* -> how many entries there are; the first SHOWN_ENTRIES are written */
+static uint32_t write_entries(const struct report *report, struct text *text)
 {
     uint32_t number = 0, said = 0;
     bool *done = mem_zalloc(report->constraint_count + 1, sizeof *done);
     const struct report_constraint **same = mem_zalloc(report->constraint_count + 1, sizeof(void *));
-    for (uint32_t i = 0; i < report->constraint_count && number < SHOWN_ENTRIES; i++) {
+    for (uint32_t i = 0; i < report->constraint_count; i++) {
         uint32_t count = 0;
         for (uint32_t k = i; k < report->constraint_count && !done[i]; k++)
             if (!done[k] && alike(&report->constraints[i], &report->constraints[k]))
                 same[count++] = &report->constraints[k];
         for (uint32_t k = 0; k < count; k++)
             done[same[k] - report->constraints] = true;
-        if (count)
-            write_entry(same, count, ++number, text);
-        said += count;
+        if (count && ++number <= SHOWN_ENTRIES) {
+            write_entry(same, count, number, text);
+            said += count;
+        }
     }
     if (report->constraint_count > said)
         text_printf(text, "… and %u more in plan.json\n", report->constraint_count - said);
     free(same);
     free(done);
+    return number;
 }
 
 /* a tenth more: what the model of XLA is good for */
@@ -126,8 +131,11 @@ void report_text_constraints(const struct report *report, struct text *text)
             text,
             "The annotated module moves more than the plan, as XLA reduces each partial sum where it is\n"
             "made; manual.mlir and local.mlir move what the plan says\n");
-    if (report->constraint_count > MOST_BY_HAND)
+    struct text entries = {0};
+    if (write_entries(report, &entries) > MOST_BY_HAND)
         text_add(text, "too many to write by hand: take the annotated module (plan.jit() in Python), or\n"
                        "plan.constrain(step), which puts them in\n");
-    write_entries(report, text);
+    if (entries.size)
+        text_add_n(text, entries.at, entries.size);
+    text_release(&entries);
 }

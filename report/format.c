@@ -147,6 +147,21 @@ void report_place(const char *location, char *out, size_t room)
     snprintf(out, room, "%s", at);
 }
 
+bool report_same_place(const char *one, const char *other)
+{
+    static const char LINE[] = "line ";
+    bool lines = strncmp(one, LINE, sizeof LINE - 1) == 0 && strncmp(other, LINE, sizeof LINE - 1) == 0;
+    return lines || strcmp(one, other) == 0;
+}
+
+int report_compare_places(const char *one, const char *other)
+{
+    size_t size = strlen(one), other_size = strlen(other);
+    if (size != other_size && report_same_place(one, other)) /* "line 9" before "line 10" */
+        return size < other_size ? -1 : 1;
+    return strcmp(one, other);
+}
+
 uint32_t report_dim_groups(const struct nda *n, uint32_t argument, uint32_t dim, const char **out,
                            uint32_t room)
 {

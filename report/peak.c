@@ -16,12 +16,23 @@ struct row {
     int role;                                          /* of arguments; -1: an op's or a loop's */
 };
 
-static void describe(const struct nda *n, uint32_t origin, int64_t bytes, struct row *row)
+/* Is it another form of a value that a collective made, and not by adding parts up? */
+static bool is_gathered(const struct spmd_local *local, const struct spmd_value *value)
+{
+    const struct spmd_step *step = value->step == SPMD_NONE ? NULL : &local->steps[value->step];
+    return step && spmd_step_is_collective(step) && step->kind != SPMD_ALL_REDUCE &&
+           step->kind != SPMD_REDUCE_SCATTER;
+}
+
+static void describe(const struct nda *n, const struct spmd_local *local, const struct price_live *live,
+                     struct row *row)
 {
     const struct ir_program *program = n->program;
+    uint32_t origin = local->values[live->value].origin;
     struct report_tensor *tensor = &row->tensor;
     uint32_t op = program->values[origin].op;
-    tensor->bytes = bytes;
+    tensor->bytes = live->bytes;
+    tensor->gathered = is_gathered(local, &local->values[live->value]);
     tensor->count = 1;
     row->role = -1;
     report_type(program, origin, tensor->type, sizeof tensor->type);
@@ -44,15 +55,20 @@ static int by_kind(const void *left, const void *right)
     int order = strcmp(one->tensor.name, other->tensor.name);
     if (!order)
         order = strcmp(one->tensor.type, other->tensor.type);
-    if (!order)
+    if (!order && !report_same_place(one->tensor.location, other->tensor.location))
         order = strcmp(one->tensor.location, other->tensor.location);
+    if (!order)
+        order = (int)one->tensor.gathered - (int)other->tensor.gathered;
     return order ? order : (one->role > other->role) - (one->role < other->role);
 }
 
 static int by_kind_and_name(const void *left, const void *right)
 {
+    const struct row *one = left, *other = right;
     int order = by_kind(left, right);
-    return order ? order : strcmp(((const struct row *)left)->one, ((const struct row *)right)->one);
+    if (!order)
+        order = strcmp(one->one, other->one);
+    return order ? order : report_compare_places(one->tensor.location, other->tensor.location);
 }
 
 static int by_bytes(const void *left, const void *right)
@@ -69,7 +85,7 @@ void report_find_peak(const struct nda *n, const struct spmd_local *local, const
     struct row *rows = mem_zalloc(held->live_count + 1, sizeof *rows);
     uint32_t count = 0;
     for (uint32_t i = 0; i < held->live_count; i++)
-        describe(n, local->values[held->live[i].value].origin, held->live[i].bytes, &rows[i]);
+        describe(n, local, &held->live[i], &rows[i]);
     qsort(rows, held->live_count, sizeof *rows, by_kind_and_name);
     char last[sizeof rows->one] = "";
     for (uint32_t i = 0; i < held->live_count; i++) {

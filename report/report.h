@@ -37,6 +37,7 @@ struct report_tensor { /* alive at the peak: one, or several alike */
     char location[160];
     int64_t bytes; /* of all of them */
     uint32_t count;
+    bool gathered; /* what a collective gathered of them, which is alive beside them */
 };
 struct report_decision {
     struct plan_decision decision;
@@ -341,6 +342,11 @@ void report_axes(const struct mesh *mesh, const uint8_t *axes, uint32_t count, c
 void report_where(const struct ir_program *program, uint32_t op, char *out, size_t room);
 /* a place, short: without the folders that packages are installed in, its end where it is longer than room */
 void report_place(const char *location, char *out, size_t room);
+/* are two locations one place of the source? Lines of the module's text ("line N") say nothing of that: each
+ * layer has its own, so they are taken for one. */
+bool report_same_place(const char *one, const char *other);
+/* < 0: this place stands first; of lines of the text the lower number */
+int report_compare_places(const char *one, const char *other);
 void report_location(const struct ir_program *program, uint32_t op, char *out, size_t room);
 /* names of the groups (analysis/nda.h) that a dimension of an argument consists of, outermost first, into out
  * (borrowed from the nda); how many, at most room */

@@ -121,7 +121,8 @@ void report_html_peak(const struct report *report, struct text *text)
         return;
     for (; chart.count < report->at_peak_count && chart.count < SHOWN_TENSORS; chart.count++) {
         const struct report_tensor *tensor = &report->at_peak[chart.count];
-        int at = snprintf(names[chart.count], sizeof names[0], "%.44s  %.30s", tensor->name, tensor->type);
+        int at = snprintf(names[chart.count], sizeof names[0], "%s%.44s  %.30s",
+                          tensor->gathered ? "gathered " : "", tensor->name, tensor->type);
         if (tensor->count > 1)
             snprintf(names[chart.count] + at, sizeof names[0] - (size_t)at, "  × %u", tensor->count);
         report_bytes(tensor->bytes, notes[chart.count]);
@@ -148,10 +149,11 @@ void report_html_peak(const struct report *report, struct text *text)
         char bytes[32];
         report_bytes(tensor->bytes, bytes);
         html_add(text,
-                 "<tr><td class=\"num\">%s</td><td class=\"num\">%u</td><td class=\"long\">%s</td><td "
+                 "<tr><td class=\"num\">%s</td><td class=\"num\">%u</td><td class=\"long\">%s%s</td><td "
                  "class=\"long\"><code>%s</code></td><td class=\"long\">"
                  "<code>%s</code></td></tr>",
-                 bytes, tensor->count, tensor->name, tensor->type, tensor->location);
+                 bytes, tensor->count, tensor->gathered ? "gathered " : "", tensor->name, tensor->type,
+                 tensor->location);
     }
     text_add(text, "</tbody></table>");
     html_details_end(text);

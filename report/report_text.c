@@ -165,43 +165,52 @@ static void write_time(const struct report *report, struct text *text)
         text_add(text, "no communication\n");
 }
 
-static void write_collectives(const struct report *report, struct text *text)
+static void write_alike(const struct report *report, const struct report_alike_row *row, struct text *text)
 {
     const struct mesh *mesh = plan_context_mesh(evaluator_context(report->evaluator));
-    bool waits = false;
+    char bytes[32], time[32], exposed[32], axes[200], place[64], last[64];
+    report_place(row->first->location, place, sizeof place);
+    report_place(row->last->location, last, sizeof last);
+    report_bytes(row->first->bytes, bytes);
+    report_time(row->time_ps, time);
+    report_time(row->exposed_ps, exposed);
+    report_axes(mesh, row->first->axes, row->first->axis_count, axes, sizeof axes);
+    text_printf(text, "%-18s %-14s %6lld %10s %10s %10s  %-22.22s %s%s%s\n",
+                report_kind_name(row->first->kind), axes, (long long)row->count, bytes, time, exposed,
+                report_cause(report, row->first), place, strcmp(place, last) != 0 ? " to " : "",
+                strcmp(place, last) != 0 ? last : "");
+}
+
+static void write_collectives(const struct report *report, struct text *text)
+{
+    uint32_t count;
+    int64_t waiting = 0;
+    struct report_alike_row *rows = report_alike(report, &count);
     heading(text, "Communication, most expensive first");
     report_text_causes(report, text);
-    if (report->collective_count == 0)
+    if (count == 0)
         text_add(text, "none\n");
     else
         text_printf(text, "%-18s %-14s %6s %10s %10s %10s  %-22s %s\n", "kind", "axes", "count", "bytes each",
                     "time", "exposed", "because of", "where");
-    for (uint32_t i = 0; i < report->collective_count && i < SHOWN_COLLECTIVES; i++) {
-        const struct report_collective *collective = &report->collectives[i];
-        char bytes[32], time[32], exposed[32], axes[200], place[64];
-        report_place(collective->location, place, sizeof place);
-        report_bytes(collective->bytes, bytes);
-        report_time(collective->time_ps, time);
-        report_time(collective->exposed_ps, exposed);
-        report_axes(mesh, collective->axes, collective->axis_count, axes, sizeof axes);
-        text_printf(text, "%-18s %-14s %6lld %10s %10s %10s  %-22.22s %s\n",
-                    report_kind_name(collective->kind), axes, (long long)collective->count, bytes, time,
-                    exposed, report_cause(report, collective), place);
+    for (uint32_t i = 0; i < count; i++) {
+        waiting += rows[i].exposed_ps > rows[i].time_ps;
+        if (i < SHOWN_COLLECTIVES)
+            write_alike(report, &rows[i], text);
     }
-    for (uint32_t i = 0; i < report->collective_count; i++)
-        waits |= report->collectives[i].exposed_ps > report->collectives[i].time_ps;
-    if (waits)
+    if (waiting)
         text_add(text, "More exposed than its time: it also waits for the collectives that are before it.\n");
-    if (report->collective_count > SHOWN_COLLECTIVES)
-        text_printf(text, "… and %u more rows in report.json\n",
-                    report->collective_count - SHOWN_COLLECTIVES);
+    if (count > SHOWN_COLLECTIVES)
+        text_printf(text, "… and %u more kinds; each collective stands in report.json\n",
+                    count - SHOWN_COLLECTIVES);
+    free(rows);
 }
 
 static void write_at_peak(const struct report *report, struct text *text)
 {
     int64_t rest = report->price.peak_bytes;
     uint32_t shown = report->at_peak_count < SHOWN_TENSORS ? report->at_peak_count : SHOWN_TENSORS;
-    char bytes[32], place[64];
+    char bytes[32], place[64], name[180];
     heading(text, "Alive at the peak, most bytes first (of one device, all that are alike together; types of "
                   "the whole)");
     for (uint32_t i = 0; i < shown; i++) {
@@ -210,8 +219,10 @@ static void write_at_peak(const struct report *report, struct text *text)
         char many[16] = "";
         if (report->at_peak[i].count > 1)
             snprintf(many, sizeof many, "x %u", report->at_peak[i].count);
-        text_printf(text, "%10s %6s  %-32.32s %-27.27s %s\n", bytes, many, report->at_peak[i].name,
-                    report->at_peak[i].type, place);
+        snprintf(name, sizeof name, "%s%s", report->at_peak[i].gathered ? "gathered " : "",
+                 report->at_peak[i].name);
+        text_printf(text, "%10s %6s  %-36.36s %-27.27s %s\n", bytes, many, name, report->at_peak[i].type,
+                    place);
         rest -= report->at_peak[i].bytes;
     }
     report_bytes(rest, bytes);

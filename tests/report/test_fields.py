@@ -62,7 +62,7 @@ def check_report(r):
     members(r['memory'], 'limit_bytes peak_bytes peak_bytes_by_order order peak_step argument_bytes output_bytes alias_bytes steps '
                          'timeline at_peak', 'memory')
     for t in r['memory']['at_peak']:
-        members(t, 'name type location bytes count', 'at_peak')
+        members(t, 'name type location bytes count gathered', 'at_peak')
     for d in r['decisions']:
         members(d, 'decision worth_ps', 'decision')
     for c in r['choices']:

@@ -44,7 +44,7 @@ def causes_sum_up(report, text, case):
     check(report['collectives'], f'{case}: nothing to sum up')
     if not report['collectives']:
         return
-    section = text[text.index('\nby cause, what'):text.index('\none by one:')].splitlines()[3:]
+    section = text[text.index('\nby cause, what'):text.index('\none by one')].splitlines()[3:]
     count = sum(int(line[50:].split()[0]) for line in section if line.strip())
     check(count == sum(c['count'] for c in report['collectives']), f'{case}: {count} collectives by cause')
     check({line[:50].strip() for line in section if line.strip()} == {c['because'] for c in report['collectives']}, f'{case}: causes: {section}')
@@ -112,6 +112,18 @@ def layers_are_one_row(folder):
     check(said + int(more[1] if more else 0) == report['constraints']['count'], f'gpt_6: {said} of {report["constraints"]["count"]} constraints: {listed}')
 
 
+def lines_of_the_text_are_no_places(folder):
+    """torch's modules have no locations: their layers are one row all the same"""
+    report, text = plan('small/gpt_torch.mlir', 'data=2,model=2', folder, '--planner', 'baselines')
+    rows = [row for row in report['memory']['at_peak'] if row['location'].startswith('line ')]
+    kinds = [(row['name'], row['type'], row['gathered']) for row in rows]
+    check(rows and len(kinds) == len(set(kinds)) and any(row['count'] > 1 for row in rows), f'gpt_torch: {rows}')
+    section = text[text.index('\none by one'):text.index('\nMemory over')]
+    said = sum(int(count) for count in re.findall(r'^\w+ +[\w,]+ +(\d+) ', section, re.M))
+    check(' to line ' in section, f'gpt_torch: {section}')
+    check(' more kinds' in section or said == sum(c['count'] for c in report['collectives']), f'gpt_torch: {said}: {section}')
+
+
 def exposed_adds_up(folder):
     """what computation waits for is put down to collectives, all of it; unet's had a permutation beside computation, and what waited for that was nobody's"""
     for module, mesh, device, decisions in (
@@ -128,6 +140,7 @@ def exposed_adds_up(folder):
 with tempfile.TemporaryDirectory() as temporary:
     folder = pathlib.Path(temporary)
     layers_are_one_row(folder)
+    lines_of_the_text_are_no_places(folder)
     exposed_adds_up(folder)
     layers_are_alike(folder)
     windows(folder)
