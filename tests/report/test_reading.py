@@ -113,15 +113,15 @@ def layers_are_one_row(folder):
 
 
 def lines_of_the_text_are_no_places(folder):
-    """torch's modules have no locations: their layers are one row all the same"""
-    report, text = plan('small/gpt_torch.mlir', 'data=2,model=2', folder, '--planner', 'baselines')
+    """modules without locations: their layers are one row all the same"""
+    report, text = plan('small/t2b.mlir', 'data=2,model=2', folder, '--planner', 'baselines')
     rows = [row for row in report['memory']['at_peak'] if row['location'].startswith('line ')]
     kinds = [(row['name'], row['type'], row['gathered']) for row in rows]
-    check(rows and len(kinds) == len(set(kinds)) and any(row['count'] > 1 for row in rows), f'gpt_torch: {rows}')
+    check(rows and len(kinds) == len(set(kinds)) and any(row['count'] > 1 for row in rows), f't2b: {rows}')
     section = text[text.index('\none by one'):text.index('\nMemory over')]
     said = sum(int(count) for count in re.findall(r'^\w+ +[\w,]+ +(\d+) ', section, re.M))
-    check(' to line ' in section, f'gpt_torch: {section}')
-    check(' more kinds' in section or said == sum(c['count'] for c in report['collectives']), f'gpt_torch: {said}: {section}')
+    check(' to line ' in section, f't2b: {section}')
+    check(' more kinds' in section or said == sum(c['count'] for c in report['collectives']), f't2b: {said}: {section}')
 
 
 def exposed_adds_up(folder):
