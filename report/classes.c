@@ -37,15 +37,32 @@ static void layout_text(const struct plan_sharding *sharding, const struct mesh 
         snprintf(out + size, room - size, "]");
 }
 
+/* the same axes of each dimension, in whatever order */
+static bool same_axes(const struct plan_sharding *one, const struct plan_sharding *other)
+{
+    for (uint32_t dim = 0; dim < one->rank; dim++) {
+        uint32_t axes = 0, other_axes = 0;
+        for (uint32_t k = 0; k < one->dims[dim].count; k++)
+            axes |= 1u << one->dims[dim].axes[k];
+        for (uint32_t k = 0; k < other->dims[dim].count; k++)
+            other_axes |= 1u << other->dims[dim].axes[k];
+        if (axes != other_axes)
+            return false;
+    }
+    return true;
+}
+
 static void add(struct maker *maker, struct report_layout_row *class, uint32_t space, uint32_t slot)
 {
+    struct plan_sharding ours, sharding;
+    plan_slot_sharding(maker->context, &maker->plans[REPORT_OURS], space, slot, &ours);
     for (unsigned i = 0; i < REPORT_LAYOUTS; i++) {
-        struct plan_sharding sharding;
         if (!maker->has[i])
             continue;
         plan_slot_sharding(maker->context, &maker->plans[i], space, slot, &sharding);
         layout_text(&sharding, plan_context_mesh(maker->context), class->layouts[i],
                     sizeof class->layouts[i]);
+        class->same_axes[i] = same_axes(&ours, &sharding);
     }
     for (size_t k = 0; k < maker->classes.count; k++) {
         struct report_layout_row *other = &maker->classes.at[k];
@@ -216,6 +233,14 @@ void report_unlike_text(const struct report *report, struct text *text)
         peak, report->alike_peak_bytes > report->memory_limit_bytes ? ", which does not fit" : "");
 }
 
+/* a layout beside ours */
+static const char *layout_words(const struct report_layout_row *class, unsigned which)
+{
+    if (strcmp(class->layouts[which], class->layouts[REPORT_OURS]) == 0)
+        return "the same";
+    return class->same_axes[which] ? "the same in another order" : class->layouts[which];
+}
+
 void report_text_classes(const struct report *report, struct text *text)
 {
     static const char *const titles[] = {"Activations (what contractions make)", "Weights"};
@@ -239,15 +264,9 @@ void report_text_classes(const struct report *report, struct text *text)
             text_printf(text, class->count > 1 ? " (%u)\n" : "\n", class->count);
             text_printf(text, "      ours %s", class->layouts[REPORT_OURS]);
             if (*report->class_expert)
-                text_printf(text, "   expert %s",
-                            strcmp(class->layouts[REPORT_EXPERT], class->layouts[REPORT_OURS]) == 0
-                                ? "the same"
-                                : class->layouts[REPORT_EXPERT]);
+                text_printf(text, "   expert %s", layout_words(class, REPORT_EXPERT));
             if (report->has_yours)
-                text_printf(text, "   yours %s",
-                            strcmp(class->layouts[REPORT_YOURS], class->layouts[REPORT_OURS]) == 0
-                                ? "the same"
-                                : class->layouts[REPORT_YOURS]);
+                text_printf(text, "   yours %s", layout_words(class, REPORT_YOURS));
             text_add_char(text, '\n');
         }
         if (all > shown)

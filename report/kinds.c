@@ -12,12 +12,31 @@ static bool counts(const char *name, const char *at)
     return at == name || !isalnum((unsigned char)at[-1]) || (at == name + 3 && strncmp(name, "arg", 3) == 0);
 }
 
-/* "params/layer_07/wq" -> "params/layer_*\/wq" */
+/* Is a number that counts the layer's? Not the place of a part of the optimizer's state, `state/1/l0/wq`. */
+static bool counts_layers(const char *name, const char *at)
+{
+    const char *slash = strchr(name, '/');
+    return at > name && (at[-1] != '/' || slash < at - 1);
+}
+
+/* Do the digits end a folder's name, as a layer's do in `l0/wq` or `block3.conv1.weight`? */
+static bool ends_folder(const char *name, const char *at)
+{
+    while (isdigit((unsigned char)*at))
+        at++;
+    return at > name && (*at == '/' || *at == '.') && at[1];
+}
+
+/* "params/layer_07/wq" -> "params/layer_*\/wq", "params/l7/w1" -> "params/l*\/w1" */
 void report_pattern(const char *name, char *out, size_t room)
 {
     size_t n = 0;
+    bool counted = false;
     for (const char *at = name; *at && n + 2 < room;) {
-        if (isdigit((unsigned char)*at) && counts(name, at)) {
+        bool begins = isdigit((unsigned char)*at) && (at == name || !isdigit((unsigned char)at[-1]));
+        bool alone = begins && counts(name, at);
+        if (alone || (begins && !counted && ends_folder(name, at))) {
+            counted |= !alone || counts_layers(name, at);
             out[n++] = '*';
             while (isdigit((unsigned char)*at))
                 at++;

@@ -125,6 +125,7 @@ struct
     uint32_t count;
     int64_t bytes;                    /* of all, unsplit */
     char layouts[REPORT_LAYOUTS][96]; /* "[data, -, model]": axes of each dimension; "": no such plan */
+    bool same_axes[REPORT_LAYOUTS];   /* as ours, but for the order of a dimension's axes */
 };
 /* What holds memory at the peak. */
 enum report_part {
@@ -328,7 +329,8 @@ void report_worth(int64_t ps, char out[48]);
 const char *report_cause(const struct report *report, const struct report_collective *collective);
 /* the arguments by kind, most bytes first; owned, refers to the report */
 struct report_kind *report_kinds(const struct report *report, uint32_t *count);
-/* a name with * in place of each number that counts layers and the like, `h/0` or `layer_07`, not `w1` */
+/* a name with * in place of each number that counts layers and the like, `h/0`, `layer_07` or `l7/w1`, not
+ * that of `w1` */
 void report_pattern(const char *name, char *out, size_t room);
 /* the baselines, best first; owned */
 struct report_baseline *report_baselines_sorted(const struct report *report);

@@ -1,0 +1,54 @@
+/* Names of equal layers: which numbers count layers, and which tell weights of one layer apart. */
+#include "report/report.h"
+#include "support.h"
+
+#include <string.h>
+
+static void expect(const char *name, const char *pattern)
+{
+    char out[80];
+    report_pattern(name, out, sizeof out);
+    assert_string_equal(out, pattern);
+}
+
+static void test_layers(void **state)
+{
+    (void)state;
+    expect("params/layer_07/wq", "params/layer_*/wq");
+    expect("params/h/0/mlp/kernel", "params/h/*/mlp/kernel");
+    expect("layers[3].up", "layers[*].up");
+    expect("params/l12/w1", "params/l*/w1");
+    expect("state/1/l0/w2", "state/*/l*/w2");
+    expect("block3.conv.weight", "block*.conv.weight");
+    expect("arg12", "arg*");
+}
+
+static void test_weights_of_one_layer(void **state)
+{
+    (void)state;
+    expect("params/w1", "params/w1");
+    expect("params/l1/dense2/kernel", "params/l*/dense2/kernel");
+    expect("params/h/0/dense1/kernel", "params/h/*/dense1/kernel");
+    expect("layers.0.norm1.weight", "layers.*.norm1.weight");
+    expect("exp_avg/layers.11.norm2.weight", "exp_avg/layers.*.norm2.weight");
+}
+
+static void test_places(void **state)
+{
+    (void)state;
+    assert_true(report_same_place("line 9", "line 10") && report_same_place("a.py:3", "a.py:3"));
+    assert_false(report_same_place("a.py:3", "a.py:4") || report_same_place("line 9", "a.py:9"));
+    assert_true(report_compare_places("line 9", "line 10") < 0 &&
+                report_compare_places("line 10", "line 9") > 0);
+    assert_int_equal(report_compare_places("a.py:3", "a.py:3"), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_layers),
+        cmocka_unit_test(test_weights_of_one_layer),
+        cmocka_unit_test(test_places),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
