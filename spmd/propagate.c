@@ -389,20 +389,32 @@ static bool holds(const struct nda *n, const struct side *side, uint32_t factor,
     return false;
 }
 
-/* The factor that an axis splits: a contracting one that all its operands have, else what the results say,
- * else a contracting one that some operand has, else, but for products, what an operand says: XLA makes a
- * product's result as it is wanted and gathers operands for that. */
+/* of a scatter: the slot of its indices; NDA_NONE */
+static uint32_t index_slot(const struct nda *n, const struct nda_space *space)
+{
+    const struct ir_op *op = space->kind == NDA_SPACE_OP ? &n->program->ops[space->op] : NULL;
+    if (!op || op->code != IR_SCATTER)
+        return NDA_NONE;
+    return space->slots + (op->operand_count - 1) / 2;
+}
+
+/* The factor that an axis splits: a contracting one that all its operands have, or that a scatter's indices
+ * have (XLA slices the updates alike and adds up what is scattered), else what the results say, else a
+ * contracting one that some operand has, else, but for products, what an operand says: XLA makes a product's
+ * result as it is wanted and gathers operands for that. */
 static uint8_t factor_for(const struct nda *n, const struct nda_space *space, const struct side *sides,
                           uint32_t side_count, uint32_t axis, uint8_t *position)
 {
     double best = 0;
     uint8_t chosen = NDA_NO_FACTOR;
+    uint32_t indices = index_slot(n, space);
     bool product = space->kind == NDA_SPACE_OP &&
                    ir_opcode_family((enum ir_opcode)n->program->ops[space->op].code) == IR_FAMILY_DOT;
     for (uint32_t factor = 0; factor < space->factor_count; factor++) {
         double size = 0;
         uint32_t holders = 0, agree = 0, in_results = 0, atom;
         uint8_t place = 0;
+        bool by_indices = false;
         for (uint32_t i = 0; i < side_count; i++) {
             if (!holds(n, &sides[i], factor, &atom))
                 continue;
@@ -410,6 +422,7 @@ static uint8_t factor_for(const struct nda *n, const struct nda_space *space, co
             if (sides[i].form.at[axis] != atom)
                 continue;
             agree += !sides[i].result;
+            by_indices |= sides[i].slot == indices;
             in_results += sides[i].result;
             size += sides[i].size;
             place = sides[i].form.position[axis];
@@ -417,7 +430,10 @@ static uint8_t factor_for(const struct nda *n, const struct nda_space *space, co
         bool contracts = n->factors[space->factors + factor].kind == NDA_CONTRACTING;
         if (agree + in_results == 0 || (product && !contracts && in_results == 0))
             continue;
-        double weight = contracts && agree == holders ? 3 : in_results ? 2 : contracts ? 1 : 0.5;
+        double weight = contracts && (agree == holders || by_indices) ? 3
+                        : in_results                                  ? 2
+                        : contracts                                   ? 1
+                                                                      : 0.5;
         weight = weight * 1e30 + size;
         if (weight > best) {
             best = weight;

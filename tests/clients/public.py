@@ -58,6 +58,32 @@ def vit():
                  lambda logits, x, y: frameworks.cross_entropy(logits, y), images, jnp.asarray(rng.integers(0, 64, BATCH), jnp.int32))
 
 
+def llama():
+    config = transformers.LlamaConfig(vocab_size=VOCABULARY, hidden_size=WIDTH, intermediate_size=3 * WIDTH, num_hidden_layers=2,
+                                      num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=LENGTH)
+    return train(transformers.FlaxLlamaForCausalLM(config, input_shape=(1, LENGTH)),
+                 lambda logits, x: frameworks.cross_entropy(logits[:, :-1], x[:, 1:]), tokens())
+
+
+def mistral():
+    config = transformers.MistralConfig(vocab_size=VOCABULARY, hidden_size=WIDTH, intermediate_size=3 * WIDTH, num_hidden_layers=2,
+                                        num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=LENGTH, sliding_window=32)
+    return train(transformers.FlaxMistralForCausalLM(config, input_shape=(1, LENGTH)),
+                 lambda logits, x: frameworks.cross_entropy(logits[:, :-1], x[:, 1:]), tokens())
+
+
+def bart():
+    """encoder and decoder, which share an embedding with the output"""
+    config = transformers.BartConfig(vocab_size=VOCABULARY, d_model=WIDTH, encoder_layers=2, decoder_layers=2, encoder_ffn_dim=4 * WIDTH,
+                                     decoder_ffn_dim=4 * WIDTH, encoder_attention_heads=4, decoder_attention_heads=4, max_position_embeddings=LENGTH)
+    model = transformers.FlaxBartForConditionalGeneration(config, input_shape=(1, LENGTH))
+
+    def both(x, params, dropout_rng, train):
+        return model(x[0], decoder_input_ids=x[1], params=params, dropout_rng=dropout_rng, train=train)
+    both.params = model.params
+    return train(both, lambda logits, x: frameworks.cross_entropy(logits, x[1]), jnp.stack([tokens(), tokens(6)]))
+
+
 def keras_network():
     """residual blocks of Keras layers and its own Adam, by the stateless calls that Keras has for JAX"""
     import keras
@@ -84,3 +110,4 @@ def keras_network():
 
 
 PUBLIC = {"bert": bert, "gpt2": gpt2, "vit": vit, "keras": keras_network}
+LISTED = {"llama": (llama, {"x": 8}, 0.3), "mistral": (mistral, {"data": 4, "model": 2}, 0.3), "bart": (bart, {"data": 4, "model": 2}, 0.35)}

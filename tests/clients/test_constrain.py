@@ -5,6 +5,7 @@
 
 What XLA moves under such lists is tests/truth/test_constraints.py's matter. Argument `bytes`: compares it here, too.
 """
+import re
 import sys
 import warnings
 
@@ -121,6 +122,30 @@ def test_remat_and_functions():
         same(function(*args), jax.jit(by_hand(function, [each]))(*args))
 
 
+def test_scopes():
+    """An equation that is alone in its scope, however many look like it, and a value that JAX makes when it lowers an equation: the
+    equation's result, in the scope that is named."""
+    def function(x):
+        for name in ("first", "second"):
+            with jax.named_scope(name):
+                x = jax.jit(jax.nn.silu)(x) * 2
+        return x
+
+    spec, x = jax.sharding.PartitionSpec("data"), jnp.linspace(-1, 1, 8)
+    for op, name, alike, before in (("stablehlo.multiply", "jit(step)/second/mul", 40, "stablehlo.multiply"),
+                                    ("stablehlo.add", "jit(step)/second/jit(silu)/jit(silu)/add", 2, "stablehlo.divide")):
+        listed = [constraining.Constraint(op, op.removeprefix("stablehlo."), name, 1, alike, "f32[8]", spec, (), ())]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", toast.DoubtfulConstraintWarning)
+            text = jax.jit(by_hand(function, listed)).lower(x).as_text()
+        lines = [line for line in text.splitlines() if "sharding_constraint" in line or "Sharding" in line]
+        assert len(lines) == 1, text
+        constrained = re.search(r"sharding_constraint (%\w+)|@Sharding\((%\w+)\)", lines[0])
+        made = re.search(rf"{next(filter(None, constrained.groups()))} = (stablehlo\.\w+)", text[:text.index(lines[0])].rpartition("func.func")[2])
+        assert made[1] == before, (made[1], text)
+        same(function(x), jax.jit(by_hand(function, listed))(x))
+
+
 def test_products_are_seen():
     """A scan with remat whose products XLA's partitioner would gather (4.4 times the plan's bytes): no more is moved than is said."""
     step, args, plan = planned(lambda: models.gpt_scanned(remat=True), 0.15, planner="mcts", rollouts=1000)
@@ -177,5 +202,5 @@ def test_bytes():
 
 if __name__ == "__main__":
     sys.exit(support.run_all(*([test_bytes] if sys.argv[1:] == ["bytes"] else [test_numbers, test_each_once, test_in_scan, test_loops,
-                                                                                         test_remat_and_functions, test_products_are_seen,
+                                                                                         test_remat_and_functions, test_scopes, test_products_are_seen,
                                                                                          test_doubt, test_said, test_not_found])))

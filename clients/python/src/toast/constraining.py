@@ -1,8 +1,9 @@
 """`plan.constrain`: the user's own function with the plan's constraints in it; `plan.constraints`: what to paste.
 
-A plan names values by the op that makes them, its place in the source and its number among its like. Here the function's
+A plan names values by the op that makes them, its scope, its place in the source and its number among its like. Here the function's
 jaxpr is run equation by equation (weaving.py), and the results of the equations that made those ops go through
-jax.lax.with_sharding_constraint. Promises: derivatives, remat and scans stay what they were; a constraint whose equation is
+jax.lax.with_sharding_constraint. A value that JAX makes when it lowers an equation (the sum inside logistic) is constrained as the
+equation's result of that type. Promises: derivatives, remat and scans stay what they were; a constraint whose equation is
 not found is an error, one that may be meant for another equation a warning; none is dropped.
 """
 from __future__ import annotations
@@ -79,17 +80,21 @@ def constrained(step: Callable[..., Any], constraints: Sequence[Constraint], mes
             if each.op == "argument" and each.location in names:
                 at = list(names).index(each.location)
                 leaves[at] = jax.lax.with_sharding_constraint(leaves[at], NamedSharding(mesh, each.spec))
-        state = Run(constraints, mesh)
+        state = Run(constraints, mesh, closed.jaxpr)
         out, _ = state.evaluate(closed.jaxpr, closed.consts, leaves)
+        unseen = frozenset(i for i, seen in enumerate(state.seen) if not seen)
+        if unseen:
+            state = Run(constraints, mesh, closed.jaxpr, lowered=unseen)
+            out, _ = state.evaluate(closed.jaxpr, closed.consts, leaves)
         if state.several():
-            state = Run(constraints, mesh, state.several())
+            state = Run(constraints, mesh, closed.jaxpr, state.several(), unseen)
             out, _ = state.evaluate(closed.jaxpr, closed.consts, leaves)
         missing = [each for each, found in zip(state.wanted, state.found, strict=True) if not found]
         if missing:
             raise PlanMismatch(f"{len(missing)} of {len(constraints)} constraints are of values that no equation of the function makes "
                                f"(JAX makes them when it lowers): paste these, or use plan.jit(). {missing[0]}")
-        for each, seen, ops in zip(state.wanted, state.seen, state.ops, strict=True):
-            if seen * ops != each.alike:
+        for i, (each, seen, ops) in enumerate(zip(state.wanted, state.seen, state.ops, strict=True)):
+            if i not in state.alone and seen * ops != each.alike:
                 warnings.warn(f"the module has {each.alike} values that look like this one, the function makes {seen}; the constraint may stand "
                               f"on another of them than was planned: {each}", DoubtfulConstraintWarning, stacklevel=2)
         return jax.tree_util.tree_unflatten(jax.tree_util.tree_structure(shape), out)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -75,6 +75,48 @@ def _alone(eqn: Any, given: Sequence[Any]) -> list[Any]:
     return list(jax.core.eval_jaxpr(single, (), *[read[atom] for atom in known]))
 
 
+def _lowers_to(eqn: Any, op: str) -> bool:
+    """Whether JAX makes such an op when it lowers this one equation: of logistic, negate, exponential, add and divide."""
+    types = [jax.ShapeDtypeStruct(atom.aval.shape, atom.aval.dtype) for atom in eqn.invars]
+    text = jax.jit(lambda *args: _alone(eqn, args)).lower(*types).as_text()
+    return re.search(rf"\b{re.escape(op)}\b", text) is not None
+
+
+def _inner(eqn: Any) -> Any:
+    """The jaxpr that an equation which is followed calls; None of others."""
+    if eqn.primitive.name not in (*_FOLLOWED, *_REMADE):
+        return None
+    return next((eqn.params[key] for key in ("jaxpr", "call_jaxpr", "fun_jaxpr") if key in eqn.params), None)
+
+
+def _joined(*names: str) -> str:
+    return "/".join(name for name in names if name)
+
+
+def _scope(eqn: Any, outer: str) -> str:
+    """Of an equation of a function whose name is `outer`: "jvp(Net)/encoder/jit(_take)"."""
+    return _joined(outer, str(eqn.source_info.name_stack))
+
+
+def _function(eqn: Any, outer: str) -> str:
+    """The name of what is inside this equation."""
+    return _joined(_scope(eqn, outer), f"jit({eqn.params['name']})" if eqn.primitive.name in _FUNCTIONS else "")
+
+
+def _named(jaxpr: Any, outer: str = "") -> Iterator[tuple[str, Any]]:
+    """The equations of functions by their scopes. Not those inside loops and remat, whose scopes in a module are others."""
+    for eqn in jaxpr.eqns:
+        yield _scope(eqn, outer), eqn
+        inner = _inner(eqn)
+        if inner is not None and eqn.primitive.name in _FOLLOWED:
+            yield from _named(getattr(inner, "jaxpr", inner), _function(eqn, outer))
+
+
+def _inside_step(scope: str) -> str:
+    """A scope without the functions around the step: "jit(step)/jit(main)/encoder" is "encoder"."""
+    return re.sub(r"^(jit\([^()]*\)(/|$))+", "", scope)
+
+
 @dataclasses.dataclass(frozen=True)
 class _Body:
     """A jaxpr of a loop: operands are constants, what is carried, slices of what a scan reads."""
@@ -118,24 +160,33 @@ _Uses = dict[Any, "list[tuple[int, Constraint]]"]     # constraints that only so
 class Run:
     """One evaluation of the jaxpr with constraints put in."""
 
-    def __init__(self, constraints: Sequence[Constraint], mesh: Mesh, ops: Sequence[int] | None = None) -> None:
-        """ops: of each constraint, how many ops alike its equation becomes (several(); x ** 3 is two multiplications)."""
+    def __init__(self, constraints: Sequence[Constraint], mesh: Mesh, jaxpr: Any, ops: Sequence[int] | None = None,
+                 lowered: frozenset[int] = frozenset()) -> None:
+        """jaxpr: that will be evaluated. ops: of each constraint, how many ops alike its equation becomes (several(); x ** 3 is two
+        multiplications). lowered: constraints whose value no equation makes: the result, of the same type, of one that lowers to such
+        an op gets it."""
         self.wanted = [each for each in constraints if each.op != "argument"]
         self.mesh = mesh
         self.ops = list(ops or [1] * len(self.wanted))
         self.seen = [0] * len(self.wanted)
         self.found = [False] * len(self.wanted)
         self.functions = 0      # that the equations at hand stand in
+        self.scope: str | None = ""     # of the jaxpr at hand; None in loops and what is computed again
+        self.lowered = lowered
+        self._lowers: dict[tuple[Any, ...], bool] = {}
+        named = list(_named(jaxpr))
+        self.alone = frozenset(i for i in range(len(self.wanted)) if sum(self._is_called(i, eqn, scope) for scope, eqn in named) == 1)
 
     def several(self) -> list[int] | None:
         """For another run: how many ops alike each constraint's equation becomes; None: what was taken for granted holds."""
-        ops = [each.alike // seen if seen and each.alike % seen == 0 else 1 for each, seen in zip(self.wanted, self.seen, strict=True)]
+        ops = [each.alike // seen if seen and each.alike % seen == 0 and i not in self.alone else 1
+               for i, (each, seen) in enumerate(zip(self.wanted, self.seen, strict=True))]
         return ops if ops != self.ops else None
 
     def counted(self, i: int) -> bool:
         """Whether the value that looks like what constraint i is for is the one; counts it."""
         self.seen[i] += 1
-        return self.seen[i] - 1 == self.wanted[i].occurrence // self.ops[i]
+        return i in self.alone or self.seen[i] - 1 == self.wanted[i].occurrence // self.ops[i]
 
     def put(self, i: int, value: Any, spec: PartitionSpec | None = None) -> Any:
         self.found[i] = True
@@ -172,12 +223,40 @@ class Run:
                     out[k] = i
         return out
 
+    def _lowers_to(self, i: int, eqn: Any) -> bool:
+        """Whether the equation is not such an op as constraint i is for, but lowers to one."""
+        name, op = eqn.primitive.name, self.wanted[i].op
+        if name in (*_FOLLOWED, *_REMADE, "scan", "while", "cond") or name.startswith(_primitive(op)):
+            return False
+        key = (name, op, *(str(atom.aval) for atom in eqn.invars))
+        if key not in self._lowers:
+            self._lowers[key] = _lowers_to(eqn, op)
+        return self._lowers[key]
+
+    def _is_called(self, i: int, eqn: Any, scope: str) -> bool:
+        """Whether the equation, in this scope, is called and typed as what constraint i is for."""
+        each = self.wanted[i]
+        around, _, primitive = each.name.rpartition("/")
+        return (bool(around) and _inside_step(around) == _inside_step(scope) and
+                each.type in (_type_of(variable.aval) for variable in eqn.outvars) and
+                (self._lowers_to(i, eqn) if i in self.lowered else eqn.primitive.name == primitive))
+
+    def makes(self, i: int, eqn: Any) -> bool:
+        """Whether this equation makes what constraint i is for, or what looks like it: by its scope where one equation alone has it."""
+        each = self.wanted[i]
+        if i in self.alone:
+            return self.scope is not None and self._is_called(i, eqn, _scope(eqn, self.scope))
+        if i not in self.lowered:
+            return _is(eqn, each.op, each.location, each.name, self.functions > 0)
+        placed = _same_place(_place(eqn), each.location) if _has_place(each.location) else self.functions > 0
+        return placed and self._lowers_to(i, eqn)
+
     def constrain(self, eqn: Any, values: list[Any], uses: _Uses) -> None:
         """Constrains results that all uses read so, in place; notes the others."""
         types = [_type_of(variable.aval) for variable in eqn.outvars]
         for i, each in enumerate(self.wanted):
             for k, kind in enumerate(types):
-                if kind != each.type or not _is(eqn, each.op, each.location, each.name, self.functions > 0) or not self.counted(i):
+                if kind != each.type or not self.makes(i, eqn) or not self.counted(i):
                     continue
                 if each.uses:
                     uses.setdefault(eqn.outvars[k], []).append((i, each))
@@ -215,15 +294,18 @@ class Run:
         if name == "cond":
             branches = tuple(self.remade(each, self.inside(each.jaxpr, eqn.invars[1:], uses)) for each in eqn.params["branches"])
             return _alone(eqn.replace(params=dict(eqn.params, branches=branches)), given)
-        inner = next((eqn.params[key] for key in ("jaxpr", "call_jaxpr", "fun_jaxpr") if key in eqn.params), None)
-        if inner is None or name not in (*_FOLLOWED, *_REMADE):
+        inner = _inner(eqn)
+        if inner is None:
             return _alone(eqn, given)
         body = getattr(inner, "jaxpr", inner)
         read = self.inside(body, eqn.invars, uses)
         if name in _FOLLOWED:
+            outer = self.scope
+            self.scope = None if outer is None else _function(eqn, outer)
             self.functions += name in _FUNCTIONS
             results, for_uses = self.evaluate(body, getattr(inner, "consts", ()), given, read)
             self.functions -= name in _FUNCTIONS
+            self.scope = outer
             for variable, atom in zip(eqn.outvars, body.outvars, strict=True):
                 if not hasattr(atom, "val") and atom in for_uses:
                     uses[variable] = for_uses[atom]
@@ -243,7 +325,11 @@ class Run:
         """The same jaxpr with constraints in it. first: what is done to its operands before."""
         types = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype, weak_type=v.aval.weak_type) if hasattr(v.aval, "weak_type")
                  else jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in closed.jaxpr.invars]
-        return jax.make_jaxpr(lambda *args: self.evaluate(closed.jaxpr, closed.consts, first(list(args)), uses)[0])(*types)
+        outer, self.scope = self.scope, None
+        try:
+            return jax.make_jaxpr(lambda *args: self.evaluate(closed.jaxpr, closed.consts, first(list(args)), uses)[0])(*types)
+        finally:
+            self.scope = outer
 
     def body(self, eqn: Any, body: _Body, carried: dict[int, int], uses: _Uses) -> Any:
         """A loop's jaxpr with constraints in it. carried: of what it carries, by position."""
