@@ -81,18 +81,19 @@ class _Forward(TorchFunctionMode):      # type: ignore[misc]
     def __init__(self, gathered: Mapping[int, Mark]) -> None:
         super().__init__()
         self.gathered = gathered
-        self.copies: dict[int, torch.Tensor] = {}
+        self.copies: dict[tuple[int, bool], torch.Tensor] = {}
         self.depth = 0
 
     def _read(self, value: Any) -> Any:
         mark = self.gathered.get(id(value))
         if mark is None:
             return value
-        if id(value) not in self.copies:
+        key = id(value), torch.is_grad_enabled()        # a copy made without gradients has none to give
+        if key not in self.copies:
             copy = value * 1            # an op of its own: of a view or a clone torch_xla would forget the mark, or refuse it
             mark(copy)
-            self.copies[id(value)] = copy
-        return self.copies[id(value)]
+            self.copies[key] = copy
+        return self.copies[key]
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func in _AS_SUMS and not torch.is_autocast_enabled("xla"):
