@@ -44,6 +44,28 @@ def _parse(text: str, axes: Mapping[str, int]) -> tuple[str, list[int]]:
     return hlo_sharding(dims, axes), [i for i, body in enumerate(bodies) if "?" in body]
 
 
+# of an annotated module: what reads an argument as a weight, not as what an optimizer updates
+_READS = re.compile(r"stablehlo\.(?:dot_general|dot|convolution|gather|transpose|reshape|broadcast_in_dim|convert)\b")
+
+
+def gathered(text: str, stored: Sequence[Sequence[Sequence[str]]]) -> dict[int, list[list[str]]]:
+    """Arguments that the annotated module reads gathered, and never as they are stored: number -> dims as read first.
+    stored: dims of each argument. What an update of the argument reads does not count."""
+    out: dict[int, list[list[str]]] = {}
+    whole: set[int] = set()
+    for line in text.splitlines():
+        match = _CONSTRAINT.search(line) or _GENERIC.search(line)
+        if match and match.group(1).startswith("%arg"):
+            number = int(match.group(1)[4:])
+            dims = [re.findall(r'"([^"]+)"', body) for body in _DIM.findall(match.group(2))]
+            have = stored[number]
+            if dims != [list(dim) for dim in have] and all(list(one[:len(dim)]) == dim for dim, one in zip(dims, have, strict=True)):
+                out.setdefault(number, dims)
+        elif _READS.search(line):
+            whole.update(int(number) for number in re.findall(r"%arg(\d+)\b", line))
+    return {number: dims for number, dims in out.items() if number not in whole}
+
+
 def module(text: str, axes: Mapping[str, int]) -> str:
     """The annotated module in GSPMD's words."""
     def constraint(match: re.Match[str]) -> str:

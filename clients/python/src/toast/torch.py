@@ -7,8 +7,8 @@
 The step is traced, lazily, on copies of what it is given: nothing of it runs, and neither model nor optimizer changes. What
 it updates in place is donated, as torch_xla does it. Parameters have the names of `named_parameters()`; optimizer state is
 called after them, `exp_avg/layers.0.wq.weight`. Promises: shapes and types are all that is looked at. Never marks anything
-before `apply` is called. What a sharding leaves open, XLA's partitioner decides: only parameters, state and inputs are
-marked, nothing inside the step.
+before `apply` is called. Inside the step norms are sums and what the plan gathers is gathered once (torch_inside.py); the rest
+is XLA's propagation from parameters, state and inputs.
 """
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ import torch_xla.distributed.spmd as spmd
 import torch_xla.runtime as runtime
 from torch.utils import _pytree as pytree
 
-from . import names, progress as progress_of, requests
+from . import gspmd, names, progress as progress_of, requests, torch_inside
 from .errors import ArgumentsChanged, LoweringError, MeshError, PlanMismatch
 from .names import Dims, Leaf
 from .report import PlanFiles
@@ -85,6 +85,10 @@ def _slots(args: Sequence[Any], roots: Sequence[str]) -> list[_Slot]:
     return [slot for slot in out if id(slot.tensor) not in seen and not seen.add(id(slot.tensor))]    # type: ignore[func-returns-value]
 
 
+def _modules(args: Sequence[Any]) -> list[torch.nn.Module]:
+    return [arg for arg in args if isinstance(arg, torch.nn.Module)]
+
+
 def _placeholder(tensor: torch.Tensor) -> torch.Tensor:
     """Data on the device of the same shape and type, which is an argument of whatever is traced next."""
     return torch.zeros(tensor.shape, dtype=tensor.dtype).to(tensor.device)
@@ -122,6 +126,9 @@ def lower(step: Callable[..., Any], args: Sequence[Any]) -> Step:
     _on_device(args, name)
     roots = names.parameter_names(step, len(args))
     own = _refresh(list(copy.deepcopy(tuple(args))), roots)
+    modules = _modules(own)
+    torch_inside.leave(modules)         # of a plan that was applied to what was copied
+    torch_inside.watch(modules, {})
     fresh = any(isinstance(arg, torch.optim.Optimizer) and not arg.state for arg in own)
     if fresh:
         step(*own)
@@ -164,6 +171,10 @@ def _donating(text: str, donated: Mapping[int, int], count: int) -> str:
 
 
 # ---- plans
+def _spec(dims: Sequence[Sequence[str]]) -> Spec:
+    return tuple(None if not dim else dim[0] if len(dim) == 1 else tuple(dim) for dim in dims)
+
+
 class Plan(PlanFiles):
     """What `plan` returns: specifications by name, and what puts them onto a model."""
 
@@ -172,13 +183,15 @@ class Plan(PlanFiles):
         self.step = step
         self.axes = dict(axes)
         self._mesh: spmd.Mesh | None = None
+        self._gathered: dict[str, Spec] | None = None
+        self._hooks: list[Any] = []             # on optimizers whose first step makes their state
         if len(self.json["arguments"]) != len(step.leaves):
             raise PlanMismatch(f"the plan has {len(self.json['arguments'])} arguments, the module of {step.name} {len(step.leaves)}")
 
     @property
     def specs_by_name(self) -> dict[str, Spec]:
         """`layers.0.wq.weight` -> (None, 'model'): of every parameter, buffer, state and input that the step uses."""
-        return {leaf.name: tuple(None if not dim else dim[0] if len(dim) == 1 else tuple(dim) for dim in argument["dims"])
+        return {leaf.name: _spec(argument["dims"])
                 for leaf, argument in zip(self.step.leaves, self.json["arguments"], strict=True)
                 if not leaf.name.startswith("constant/")}
 
@@ -195,6 +208,14 @@ class Plan(PlanFiles):
             self._mesh = spmd.Mesh(list(range(count)), tuple(self.axes.values()), tuple(self.axes))
         return self._mesh
 
+    @property
+    def gathered_by_name(self) -> dict[str, Spec]:
+        """The parameters that the plan gathers, whole or over some axes, before what reads them, and how they are then split."""
+        if self._gathered is None:
+            found = gspmd.gathered(self.files["annotated.mlir"].decode(), [argument["dims"] for argument in self.json["arguments"]])
+            self._gathered = {self.step.leaves[place].name: _spec(dims) for place, dims in found.items()}
+        return self._gathered
+
     def _mark(self, name: str, tensor: torch.Tensor) -> None:
         spec = self.specs_by_name.get(name)
         if spec is None:                                        # the step does not use it
@@ -205,8 +226,8 @@ class Plan(PlanFiles):
         spmd.mark_sharding(tensor, self.mesh, spec)
 
     def apply(self, *arguments: Any) -> None:
-        """Marks the shardings of modules and optimizers, given as the step takes them. State that an optimizer does not have yet is
-        marked when its first step has made it."""
+        """Marks the shardings of modules and optimizers, given as the step takes them, and watches the modules' forwards (what a plan
+        did before is undone). State that an optimizer does not have yet is marked when its first step has made it."""
         roots = [f"{k}" for k in range(len(arguments))]
         wanted = set(self.specs_by_name)
         slots = [slot for slot in _slots(arguments, roots) if slot.put]
@@ -216,17 +237,43 @@ class Plan(PlanFiles):
                                f"{names.did_you_mean(slots[0].name, sorted(wanted))}")
         for slot in slots:
             self._mark(slot.name, slot.tensor)
+        self._unhook()
+        torch_inside.leave(_modules(arguments))
+        torch_inside.watch(_modules(arguments), {id(slot.tensor): self._marker(slot) for slot in slots if slot.name in self.gathered_by_name})
         for optimizer in (arg for arg in arguments if isinstance(arg, torch.optim.Optimizer) and not arg.state):
             self._later(optimizer, arguments, roots)
 
-    def _later(self, optimizer: torch.optim.Optimizer, arguments: Sequence[Any], roots: Sequence[str]) -> None:
-        def hook(*_: Any) -> None:
+    def _marker(self, slot: _Slot) -> torch_inside.Mark:
+        def mark(copied: torch.Tensor) -> None:
+            spmd.mark_sharding(copied, self.mesh, self.gathered_by_name[slot.name])
+        return mark
+
+    def _unhook(self) -> None:
+        for handle in self._hooks:
             handle.remove()
+        self._hooks.clear()
+
+    def remove(self, *arguments: Any) -> None:
+        """What `apply` did to these modules and optimizers is undone: the forwards are torch's own, the tensors unmarked."""
+        torch_inside.leave(_modules(arguments))
+        self._unhook()
+        for slot in _slots(arguments, [f"{k}" for k in range(len(arguments))]):
+            if slot.put:
+                spmd.clear_sharding(slot.tensor)
+
+    def _later(self, optimizer: torch.optim.Optimizer, arguments: Sequence[Any], roots: Sequence[str]) -> None:
+        waiting = True
+
+        def hook(*_: Any) -> None:      # it can't take itself off: torch is going through the hooks
+            nonlocal waiting
+            if not waiting:
+                return
+            waiting = False
             modules = {id(tensor) for arg in arguments if isinstance(arg, torch.nn.Module) for tensor in (*arg.parameters(), *arg.buffers())}
             for slot in _slots(arguments, roots):
                 if slot.put and id(slot.tensor) not in modules:
                     self._mark(slot.name, slot.tensor)
-        handle = optimizer.register_step_post_hook(hook)
+        self._hooks.append(optimizer.register_step_post_hook(hook))
 
     def shard(self, **inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """The inputs, by the names of the step's parameters, marked: x, y = plan.shard(x=x, y=y)."""
