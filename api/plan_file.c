@@ -5,6 +5,7 @@
 #include "api/request.h"
 #include "report/report.h"
 
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,23 @@ enum {
     MAX_DECISIONS = 10000, /* a replay takes SEARCH_MAX_LIST of them and says so; this bounds the reading */
     MAX_FACTORS = 10000000 /* bounds what a file makes this process allocate: some GB */
 };
+
+/* The arguments or results that the file calls as the pin does: a request may have given them names that the
+ * module has not. */
+static void find_places(struct planner_plan *plan, const json_t *root, struct planner_constraint *pin)
+{
+    const json_t *list = json_object_get(root, pin->is_result ? "results" : "arguments"), *item;
+    uint32_t *places = arena_alloc(plan->arena, (json_array_size(list) + 1) * sizeof *places);
+    size_t i;
+    json_array_foreach(list, i, item)
+    {
+        const char *name = json_string_value(json_object_get(item, "name"));
+        const json_t *index = json_object_get(item, "index");
+        if (name && (strcmp(name, pin->pattern) == 0 || fnmatch(pin->pattern, name, 0) == 0))
+            places[pin->place_count++] = (uint32_t)(index ? json_integer_value(index) : (json_int_t)i);
+    }
+    pin->places = places;
+}
 
 /* mesh and pins are what a request calls mesh and constraints: one decoder for both */
 static enum error_code read_request_part(struct planner_plan **out, const struct json_at *root,
@@ -50,8 +68,10 @@ static enum error_code read_request_part(struct planner_plan **out, const struct
     plan->mesh = api_request->planning.mesh;
     plan->constraints = api_request->planning.constraints;
     plan->constraint_count = api_request->planning.constraint_count;
-    for (uint32_t i = 0; i < plan->constraint_count; i++)
+    for (uint32_t i = 0; i < plan->constraint_count; i++) {
         api_request->planning.constraints[i].pointer = arena_printf(plan->arena, "/pins/%u", i);
+        find_places(plan, root->value, &api_request->planning.constraints[i]);
+    }
     memcpy(plan->device, device, sizeof device);
     return ERROR_OK;
 }

@@ -55,14 +55,29 @@ static void add_pin(struct pins *pins, const struct nda *n, struct plan_pin pin)
     set_pin(pins, tied, &pin);
 }
 
-static enum error_code add_constraint(struct pins *pins, const struct planner_constraint *constraint,
-                                      const struct nda *n, const struct mesh *mesh, struct error *e)
+static bool is_named(const struct planner_constraint *constraint, const char *name)
 {
-    uint32_t count = constraint->is_result ? n->result_count : n->argument_count, matched = 0;
+    return strcmp(name, constraint->pattern) == 0 ||
+           (!constraint->exact && fnmatch(constraint->pattern, name, 0) == 0);
+}
+
+static bool is_placed(const struct planner_constraint *constraint, uint32_t number)
+{
+    for (uint32_t i = 0; i < constraint->place_count; i++)
+        if (constraint->places[i] == number)
+            return true;
+    return false;
+}
+
+/* pins what the constraint means, by name or else by the file's numbers; how many */
+static enum error_code add_meant(struct pins *pins, const struct planner_constraint *constraint,
+                                 const struct nda *n, const struct mesh *mesh, bool by_name,
+                                 uint32_t *matched, struct error *e)
+{
+    uint32_t count = constraint->is_result ? n->result_count : n->argument_count;
     for (uint32_t i = 0; i < count; i++) {
         const char *name = constraint->is_result ? n->result_names[i] : n->arguments[i].name;
-        if (strcmp(name, constraint->pattern) != 0 &&
-            (constraint->exact || fnmatch(constraint->pattern, name, 0) != 0))
+        if (by_name ? !is_named(constraint, name) : !is_placed(constraint, i))
             continue;
         uint32_t value = constraint->is_result ? n->slots[n->spaces[n->result_spaces[i]].slots].value
                                                : n->arguments[i].value;
@@ -82,8 +97,18 @@ static enum error_code add_constraint(struct pins *pins, const struct planner_co
                 pin.dims[dim].axes[axis] = (uint8_t)mesh_axis_find(mesh, constraint->dims[dim].axes[axis]);
         }
         add_pin(pins, n, pin);
-        matched++;
+        ++*matched;
     }
+    return ERROR_OK;
+}
+
+static enum error_code add_constraint(struct pins *pins, const struct planner_constraint *constraint,
+                                      const struct nda *n, const struct mesh *mesh, struct error *e)
+{
+    uint32_t count = constraint->is_result ? n->result_count : n->argument_count, matched = 0;
+    TRY(add_meant(pins, constraint, n, mesh, true, &matched, e));
+    if (!matched)
+        TRY(add_meant(pins, constraint, n, mesh, false, &matched, e));
     if (matched)
         return ERROR_OK;
     struct text some = {0};

@@ -52,6 +52,10 @@ struct planner_constraint { /* {"argument": "params/<star>/wq", "dims": [["model
     const char *pointer;    /* where it stands in the request, for errors */
     uint8_t is_result;
     uint8_t exact; /* pattern is one name, as it stands */
+    /* a plan.json's: numbers of the arguments (results) that the file itself calls so. They are meant where
+     * the module knows none of these names, as it was named by the request */
+    const uint32_t *places;
+    uint32_t place_count;
     uint32_t rank;
     struct {
         uint8_t open, count;             /* open: this dimension is left to the planner */

@@ -210,6 +210,20 @@ with tempfile.TemporaryDirectory() as scratch:
     pinned = json.loads(pathlib.Path(f'{scratch}/pinned/plan.json').read_text())
     embeds = [a for a in pinned['arguments'] if a['name'].endswith('/embed')]
     check(embeds and all(a['dims'] == [['data'], []] for a in embeds), f'pins are respected: {[a["dims"] for a in embeds]}')
+    # names that a request gave (those of torch's parameters) and the module has not: pins are found by the file's own list
+    for argument in pinned['arguments']:
+        argument['name'] = 'mine/' + argument['name']
+    for pin in pinned['pins']:
+        pin['argument'] = 'mine/' + pin['argument']
+    named = pathlib.Path(f'{scratch}/named.json')
+    named.write_text(json.dumps(pinned))
+    run = subprocess.run([toast, 'lower', str(models / 'small/t2b.mlir'), '--plan', str(named), '--form', 'manual'], capture_output=True)
+    check(pinned['pins'] and run.returncode == 0 and run.stdout == pathlib.Path(f'{scratch}/pinned/manual.mlir').read_bytes(),
+          f'pins by the names that the plan has: {run.stderr}')
+    pinned['pins'][0]['argument'] = 'mine/nobody'
+    named.write_text(json.dumps(pinned))
+    run = subprocess.run([toast, 'price', str(models / 'small/t2b.mlir'), '--plan', str(named)], capture_output=True, text=True)
+    check(run.returncode == 2 and '/pins/0: no argument is named like this' in run.stderr, f'a pin of nobody: {run.stderr}')
 
     # planner propagate: only completes the pins, and its plan file reaches its hash again
     status = plan('small/t2b.mlir', f'{scratch}/completed', '--mesh', 'data=4', '--device', 'a100-40', '--planner', 'propagate',
