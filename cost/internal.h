@@ -76,7 +76,9 @@ struct op_info {
     uint8_t joins;      /* concatenation */
     uint8_t idle;       /* reduction over dimensions of one element: a reshape */
     uint8_t picks;      /* scatter: of one element into each row */
-    uint8_t scores;     /* exponential of masked float32 scores, along a row of at most SCORES_MOST */
+    uint8_t
+        scores; /* exponential of float32 scores that were not converted last, rows of at most SCORES_MOST */
+    uint8_t row_mask;   /* a comparison of at most two dimensions */
     uint8_t short_row;  /* OP_REDUCE: of one array, along its last dimension, at most ROW_MOST elements */
     uint8_t centred;    /* elementwise: x less a short row's reduction of x, as in a softmax */
     uint8_t normal;     /* a row less its mean, over its deviation, or that in another element type */
@@ -96,7 +98,7 @@ struct op_info {
 enum {
     ROW_MOST = 32768
 }; /* elements that a block of threads keeps; longer rows take a kernel of their own */
-enum { SCORES_MOST = 1024 }; /* longer rows were not stored by libtpu 0.0.51 */
+enum { SCORES_MOST = 2048 }; /* of rows of 4,096 libtpu 0.0.51 stores other things */
 
 /* An immutable table for one program; shared by threads. */
 struct price_program {

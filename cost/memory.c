@@ -66,6 +66,14 @@ static void begin_values(struct price_scratch *scratch, const struct spmd_local 
     }
 }
 
+/* Where products take their operands in a gather runs on a core of its own (SparseCore), and the next kernel
+ * beside it: what it reads is needed until that one has run. */
+static bool gathers_beside(const struct price_scratch *scratch, const struct spmd_step *step)
+{
+    return scratch->rules & COST_FUSE_PRODUCTS && step->kind == SPMD_OP && step->depth == 0 &&
+           step_info(scratch, step)->class == OP_GATHER;
+}
+
 /* at, last: every kernel's place and the last one that needs each buffer */
 static void find_times(struct price_scratch *scratch, const struct spmd_local *local)
 {
@@ -82,6 +90,8 @@ static void find_times(struct price_scratch *scratch, const struct spmd_local *l
         else if (!step->combined || kernel == 0 ||
                  step_at(scratch, local, kernel - 1)->combined != step->combined)
             packed = kernel; /* the first member's step packs the operands of all */
+        if (gathers_beside(scratch, step) && kernel + 1 < scratch->kernel_count)
+            packed++;
         for (uint32_t r = k->roots; r < k->roots + k->root_count; r++)
             use_root(scratch, local, &loops, scratch->pool[r].value, packed);
         if (step->kind == SPMD_LOOP && loops.count < MOST_LOOPS)
@@ -539,7 +549,7 @@ static bool keeps_stacked_order(const struct price_scratch *scratch, const struc
 
 /* What is larger as float32 is itself turned, right before its update, where it was in a flat array and is no
  * block of a reduce_scatter. */
-enum { FLAT_MOST = 32 << 20 };
+enum { FLAT_MOST = 40 << 20 };
 static bool turned_flat(const struct spmd_local *local, const struct spmd_step *reduction)
 {
     uint32_t by = local->values[local->operands[reduction->operands]].step;

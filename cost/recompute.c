@@ -540,6 +540,8 @@ bool price_rather_fused(const struct price_scratch *scratch, const struct spmd_l
     if (use->hard || use->kernel == 0 || (info->scores && scratch->rules & COST_FUSE_SCORES) ||
         (info->centred && scratch->rules & COST_FUSE_PADDED && pads_badly(scratch, local, step)))
         return false;
+    if (info->row_mask && scratch->rules & COST_FUSE_PRODUCTS)
+        return true;
     if (use->windows & WINDOW_APART && info->class == OP_ELEMENTWISE &&
         !(step->kind == SPMD_OP && scratch->program->ops[step->op].joins))
         return false;

@@ -9,7 +9,10 @@
  * All_reduces that are combined stand in one array of one row (emit/collective.c), which takes a whole tile's
  * least rows: as many as elements fit into a word of 32 bits.
  *
- * Source: libtpu 0.0.51, layouts `T(8,128)(2,1)` and sizes in its buffer assignments. */
+ * Bits of a mask that a kernel stores stand in words along its outermost dimension.
+ *
+ * Source: libtpu 0.0.51, layouts `T(8,128)(2,1)` and sizes in its buffer assignments; fusions that
+ * write u8[512,5120] for a mask of 2 x 512 x 5,120, u32[16,32,256] for one of 32 x 16 x 32 x 256. */
 #include "cost/internal.h"
 
 #include <stdlib.h>
@@ -46,6 +49,16 @@ static int64_t tiled_elements(const int64_t *dims, uint32_t rank, int64_t elemen
     return least;
 }
 
+/* Bits of a mask stand in one word along its outermost dimension, where that is no longer than a word: bytes
+ * beyond its elements, which are fewer. */
+static int64_t packed_mask(const int64_t *dims, uint32_t rank, int64_t elements)
+{
+    int64_t word = 8;
+    while (word < dims[0])
+        word *= 2;
+    return rank < 3 || word > WORD_BITS ? 0 : elements / dims[0] * (word / 8) - elements;
+}
+
 int64_t price_tile_padding(const struct spmd_local *local, uint32_t value)
 {
     const struct spmd_value *of = &local->values[value];
@@ -59,6 +72,8 @@ int64_t price_tile_padding(const struct spmd_local *local, uint32_t value)
         elements *= dims[i];
     if (elements <= 0)
         return 0;
+    if (type->element == IR_I1)
+        return of->step == SPMD_NONE ? 0 : packed_mask(dims, type->rank, elements);
     int64_t taken = tiled_elements(dims, type->rank, elements, bits < WORD_BITS ? WORD_BITS / bits : 1);
     return taken == elements ? 0
                              : (int64_t)((double)of->bytes / (double)elements * (double)(taken - elements));

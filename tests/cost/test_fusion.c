@@ -382,6 +382,38 @@ static void scores_are_stored_as_exponentials(void **state)
     }
 }
 
+/* .. so are those of scores that other arithmetic made in float32, not of scores that were converted last */
+static void scores_of_arithmetic_are_stored(void **state)
+{
+#define WIDE "tensor<4x512x512xf32>"
+#define SCORES "tensor<4x512x512xbf16>"
+    static const char head[] =
+        "func.func @main(%q: tensor<4x512x64xbf16>, %k: tensor<4x64x512xbf16>, %w: " WIDE ") -> (" WIDE
+        ", " WIDE ") {\n    %s = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = "
+                  "[2] x [1] : "
+        "(tensor<4x512x64xbf16>, tensor<4x64x512xbf16>) -> " SCORES "\n";
+    static const char *const middles[] = {"    %c = stablehlo.convert %s : (" SCORES ") -> " WIDE "\n",
+                                          "    %f = stablehlo.convert %s : (" SCORES ") -> " WIDE
+                                          "\n    %c = stablehlo.multiply %f, %w : " WIDE "\n",
+                                          "    %t = stablehlo.transpose %s, dims = [0, 2, 1] : (" SCORES
+                                          ") -> " SCORES "\n    %f = stablehlo.convert %t : (" SCORES
+                                          ") -> " WIDE "\n    %c = stablehlo.add %f, %w : " WIDE "\n"};
+    static const char tail[] = "    %d = stablehlo.subtract %c, %w : " WIDE "\n"
+                               "    %e = stablehlo.exponential %d : " WIDE "\n"
+                               "    %0 = stablehlo.sine %e : " WIDE "\n"
+                               "    %1 = stablehlo.negate %e : " WIDE "\n"
+                               "    return %0, %1 : " WIDE ", " WIDE "\n}\n";
+#undef WIDE
+#undef SCORES
+    for (int i = 0; i < 3; i++) {
+        char *text = mem_printf("%s%s%s", head, middles[i], tail);
+        assert_int_equal(measure_on("h100", text, COST_FUSE_BYTES).temporary, 2 * MIB);
+        assert_int_equal(measure_on("h100", text, COST_FUSE_BYTES | COST_FUSE_SCORES).temporary,
+                         i == 1 ? 4 * MIB : 2 * MIB);
+        free(text);
+    }
+}
+
 /* temporary bytes of: %p = product with batches, `middle` computes %v and %e of it, two products read %v, one
  * %p; %e is a result */
 static int64_t temporaries_of_batches(const char *device, int batches, const char *middle, uint32_t rules)
@@ -641,6 +673,7 @@ int main(void)
         cmocka_unit_test(gathers_beside_products_have_a_copy),
         cmocka_unit_test(scatters_of_elements_compare),
         cmocka_unit_test(scores_are_stored_as_exponentials),
+        cmocka_unit_test(scores_of_arithmetic_are_stored),
         cmocka_unit_test(products_with_batches_read_memory),
         cmocka_unit_test(arithmetic_takes_time),
         cmocka_unit_test(elements_far_apart_take_transactions),
