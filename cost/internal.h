@@ -414,6 +414,10 @@ void price_weigh(struct price_scratch *scratch, const struct spmd_local *local);
 /* backward, after the step's fate is known: notes that the step uses its operands, and in which kernels */
 void price_note_uses(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step,
                      enum step_fate fate);
+/* What constants alone make and a loop hands on as it is, libtpu makes inside the loop (constant sinking): the
+ * body's value has no memory. loop: its first step, whose loop_end is known. */
+bool price_is_sunk(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t loop,
+                   uint32_t carried);
 /* elementwise, cheap or reduce, of one result whose uses are all noted: computed where it is used? */
 /* a bf16 result of an elementwise op, which a device without such arithmetic computes in f32, and keeps in
  * f32 where nothing wants it in memory as it is */
