@@ -252,7 +252,8 @@ static void make_kernel(struct price_scratch *scratch, const struct spmd_local *
     scratch->values[entry->results].twice = entry->result_count == 1 && stored_twice(scratch, local, entry);
     scratch->values[entry->results].flat = price_flat(scratch, local, entry);
     if (entry->kind == SPMD_REDUCE_SCATTER)
-        scratch->values[entry->results].whole = group_size(local, entry) > scratch->scatter_most;
+        scratch->values[entry->results].whole =
+            group_size(local, entry) > scratch->scatter_most || price_scatters_lanes(scratch, local, entry);
     if (scratch->rules & COST_FUSE_STRIDED && price_turns_wide(scratch, local, entry))
         scratch->values[entry->results].wide = 1;
 }

@@ -405,6 +405,12 @@ struct price_shape price_shape_of(const struct price_rates *rates, const struct 
 /* tiles.c: scratch->padding; and of one value */
 void price_tile(struct price_scratch *scratch, const struct spmd_local *local);
 int64_t price_tile_padding(const struct spmd_local *local, uint32_t value);
+/* .. local size of a value's last dimension; the dimension that a reduce_scatter scatters; does it do so along
+ * the last one, into blocks that do not fill words in all lanes? Then libtpu reduces the whole. */
+int64_t price_innermost_size(const struct spmd_local *local, uint32_t value);
+uint32_t price_scattered_dim(const struct spmd_local *local, const struct spmd_step *step);
+bool price_scatters_lanes(const struct price_scratch *scratch, const struct spmd_local *local,
+                          const struct spmd_step *step);
 void price_prepare(struct price_scratch *scratch, const struct spmd_local *local,
                    const struct cost_machine *machine);
 /* fusion: states, roots, kernels */

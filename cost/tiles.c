@@ -79,6 +79,33 @@ int64_t price_tile_padding(const struct spmd_local *local, uint32_t value)
                              : (int64_t)((double)of->bytes / (double)elements * (double)(taken - elements));
 }
 
+int64_t price_innermost_size(const struct spmd_local *local, uint32_t value)
+{
+    int64_t dims[IR_MAX_RANK];
+    const struct spmd_value *of = &local->values[value];
+    uint16_t rank = ir_value_type(local->nda->program, of->origin)->rank;
+    if (rank < 2)
+        return value_elements(local, value);
+    spmd_local_dims(local->nda, local->mesh, of->origin, &of->form, dims);
+    return dims[rank - 1];
+}
+
+uint32_t price_scattered_dim(const struct spmd_local *local, const struct spmd_step *step)
+{
+    return spmd_is_whole(step->to_atom)
+               ? (uint32_t)(step->to_atom - SPMD_WHOLE)
+               : nda_atoms(local->nda, local->values[step->results].origin)[step->to_atom].dim;
+}
+
+bool price_scatters_lanes(const struct price_scratch *scratch, const struct spmd_local *local,
+                          const struct spmd_step *step)
+{
+    const struct ir_type *type = ir_value_type(local->nda->program, local->values[step->results].origin);
+    int64_t bits = ir_element_bits((enum ir_element)type->element);
+    return scratch->tiled && (type->rank == 1 || price_scattered_dim(local, step) + 1 == type->rank) &&
+           price_innermost_size(local, step->results) * bits % (LANES * WORD_BITS) != 0;
+}
+
 void price_tile(struct price_scratch *scratch, const struct spmd_local *local)
 {
     GROW(scratch->padding, scratch->padding_room, local->value_count + 1);
