@@ -166,7 +166,8 @@ void price_weigh(struct price_scratch *scratch, const struct spmd_local *local)
     for (uint32_t i = 0; i < local->step_count; i++) {
         const struct spmd_step *step = &local->steps[i];
         const struct op_info *info = price_info_of(scratch, step);
-        match_loop(scratch, step, i, &nest);
+        if (step->kind == SPMD_LOOP || step->kind == SPMD_LOOP_END)
+            match_loop(scratch, step, i, &nest);
         for (uint32_t result = 0; result < step->result_count; result++)
             if (info->class == OP_GATHER && scratch->rules & COST_FUSE_GATHERED)
                 scratch->again[step->results + result] = weigh_gather(scratch, local, step);
@@ -300,8 +301,7 @@ static const struct value_use *sunk_as(const struct price_scratch *scratch, cons
 {
     const struct spmd_step *entry = &local->steps[step];
     bool opens = entry->kind == SPMD_LOOP;
-    if ((!opens && entry->kind != SPMD_LOOP_END) ||
-        !price_is_sunk(scratch, local, opens ? step : scratch->loop_end[step], operand))
+    if (!price_is_sunk(scratch, local, opens ? step : scratch->loop_end[step], operand))
         return NULL;
     return &scratch->uses[entry->results + (opens ? entry->operand_count : 0) + operand];
 }
@@ -317,16 +317,12 @@ void price_note_uses(struct price_scratch *scratch, const struct spmd_local *loc
                           : 0;
     uint32_t made = makes_zeros(scratch, local, entry, info) ? 0 : NDA_NONE; /* the operand that it makes */
     uint8_t held = price_is_barrier(scratch, entry) ? HARD_OTHER : 0;
+    bool loops = entry->kind == SPMD_LOOP || entry->kind == SPMD_LOOP_END;
     for (uint32_t operand = 0; operand < entry->operand_count; operand++) {
         struct value_use *use = &scratch->uses[local->operands[entry->operands + operand]];
         const struct value_use *result = fate == FATE_ALIAS ? &results[operand] : results,
-                               *sunk = sunk_as(scratch, local, step, operand);
-        if (sunk) {
-            use->hard |= sunk->hard;
-            add_kernels(scratch, use, sunk);
-            continue;
-        }
-        use->uses++;
+                               *sunk = loops ? sunk_as(scratch, local, step, operand) : NULL;
+        use->uses += !sunk;
         use->user = step;
         use->transposed |= info->class == OP_TRANSPOSE;
         use->across |= info->class == OP_TRANSPOSE ? READ_ACROSS
@@ -336,11 +332,12 @@ void price_note_uses(struct price_scratch *scratch, const struct spmd_local *loc
         use->windows |= read_in_windows(scratch, entry, result, fate, operand);
         use->hard |= operand == made               ? 0
                      : held                        ? held
+                     : sunk                        ? sunk->hard
                      : fate != FATE_ALIAS          ? price_wants_buffer(scratch, info, operand)
                      : info->class == OP_TRANSPOSE ? result->hard
                                                    : reshaped(result->hard);
-        if (fate == FATE_ALIAS || fate == FATE_FUSED)
-            add_kernels(scratch, use, result);
+        if (sunk || fate == FATE_ALIAS || fate == FATE_FUSED)
+            add_kernels(scratch, use, sunk ? sunk : result);
         else
             add_kernel(scratch, use, step + 1);
     }
@@ -591,9 +588,8 @@ bool price_rather_fused(const struct price_scratch *scratch, const struct spmd_l
     if (info->class == OP_REDUCE)
         return info->short_row && scratch->rules & COST_FUSE_ROWS && row_stays(scratch, local, step);
     const struct value_use *use = &scratch->uses[step->results];
-    const struct recompute *again = &scratch->again[step->results];
-    if (scratch->rules & COST_FUSE_PRODUCTS && !use->uses && !again->count && !again->total)
-        return true; /* a loop hands it on, and nothing in it reads it */
+    if (!use->uses && scratch->rules & COST_FUSE_PRODUCTS && !scratch->again[step->results].total)
+        return true; /* constants alone make it: a loop hands it on, and nothing in it reads it */
     if (use->hard || use->kernel == 0 || (info->scores && scratch->rules & COST_FUSE_SCORES) ||
         (info->centred && scratch->rules & COST_FUSE_PADDED && pads_badly(scratch, local, step)))
         return false;
