@@ -78,6 +78,7 @@ struct op_info {
     uint8_t picks;      /* scatter: of one element into each row */
     uint8_t
         scores; /* exponential of float32 scores that were not converted last, rows of at most SCORES_MOST */
+    uint8_t pools;      /* reduces overlapping windows, or is the gradient of that */
     uint8_t row_mask;   /* a comparison of at most two dimensions */
     uint8_t short_row;  /* OP_REDUCE: of one array, along its last dimension, at most ROW_MOST elements */
     uint8_t centred;    /* elementwise: x less a short row's reduction of x, as in a softmax */
@@ -637,7 +638,8 @@ static inline uint8_t price_wants_buffer(const struct price_scratch *scratch, co
 {
     bool gathers = info->class == OP_GATHER && !(scratch->rules & COST_FUSE_GATHER);
     bool other = info->class == OP_OTHER || (gathers && o == 0) ||
-                 (info->class == OP_UPDATE && (o == 0 || info->update == 2));
+                 (info->class == OP_UPDATE && (o == 0 || info->update == 2)) ||
+                 (info->pools && o == 0 && scratch->rules & COST_FUSE_PRODUCTS);
     if (info->class == OP_MATMUL) {
         if (scratch->rules & COST_FUSE_PRODUCTS)
             return 0;

@@ -414,6 +414,7 @@ static struct op_info describe_op(const struct ir_program *program, uint32_t op)
     info.short_row = info.class == OP_REDUCE && reduces_short_row(program, op);
     info.idle = info.class == OP_REDUCE && reduces_nothing(program, op);
     info.scores = is_of_scores(program, op);
+    info.pools = family == IR_FAMILY_REDUCE_WINDOW;
     info.row_mask = is_mask_of_rows(program, op);
     info.joins = family == IR_FAMILY_CONCATENATE;
     info.barrier = family == IR_FAMILY_BARRIER && info.class == OP_ALIAS;
