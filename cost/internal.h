@@ -406,8 +406,8 @@ struct price_shape price_shape_of(const struct price_rates *rates, const struct 
 /* tiles.c: scratch->padding; and of one value */
 void price_tile(struct price_scratch *scratch, const struct spmd_local *local);
 int64_t price_tile_padding(const struct spmd_local *local, uint32_t value);
-/* .. local size of a value's last dimension; the dimension that a reduce_scatter scatters; does it do so along
- * the last one, into blocks that do not fill words in all lanes? Then libtpu reduces the whole. */
+/* .. local size of a value's last dimension; the dimension that a reduce_scatter scatters; does it do so
+ * along the last one, into blocks that do not fill words in all lanes? Then libtpu reduces the whole. */
 int64_t price_innermost_size(const struct spmd_local *local, uint32_t value);
 uint32_t price_scattered_dim(const struct spmd_local *local, const struct spmd_step *step);
 bool price_scatters_lanes(const struct price_scratch *scratch, const struct spmd_local *local,
@@ -421,8 +421,8 @@ void price_weigh(struct price_scratch *scratch, const struct spmd_local *local);
 /* backward, after the step's fate is known: notes that the step uses its operands, and in which kernels */
 void price_note_uses(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step,
                      enum step_fate fate);
-/* What constants alone make and a loop hands on as it is, libtpu makes inside the loop (constant sinking): the
- * body's value has no memory. loop: its first step, whose loop_end is known. */
+/* What constants alone make and a loop hands on as it is, libtpu makes inside the loop (constant sinking):
+ * the body's value has no memory. loop: its first step, whose loop_end is known. */
 bool price_is_sunk(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t loop,
                    uint32_t carried);
 /* elementwise, cheap or reduce, of one result whose uses are all noted: computed where it is used? */

@@ -272,8 +272,8 @@ static bool is_of_scores(const struct ir_program *program, uint32_t op)
     return order == PRODUCT_AS_MADE || (order == PRODUCT_NONE && program->ops[by].code == IR_SELECT);
 }
 
-/* A rectifier's mask of rows alone. libtpu packs a mask's bits along a dimension outside of the two innermost;
- * where there is none what it is compared from is stored instead. */
+/* A rectifier's mask of rows alone. libtpu packs a mask's bits along a dimension outside of the two
+ * innermost; where there is none what it is compared from is stored instead. */
 enum { ROWS_RANK = 2 };
 static bool is_mask_of_rows(const struct ir_program *program, uint32_t op)
 {
