@@ -76,8 +76,7 @@ struct op_info {
     uint8_t joins;      /* concatenation */
     uint8_t idle;       /* reduction over dimensions of one element: a reshape */
     uint8_t picks;      /* scatter: of one element into each row */
-    uint8_t
-        scores; /* exponential of float32 scores that were not converted last, rows of at most SCORES_MOST */
+    uint8_t scores;     /* exponential of float32 scores, not converted last; rows of at most SCORES_MOST */
     uint8_t pools;      /* reduces overlapping windows, or is the gradient of that */
     uint8_t row_mask;   /* a comparison of at most two dimensions */
     uint8_t short_row;  /* OP_REDUCE: of one array, along its last dimension, at most ROW_MOST elements */
