@@ -113,7 +113,8 @@ static bool grow(struct cone *cone, uint32_t from)
     for (uint32_t i = cone->readers->start[value]; i < cone->readers->start[value + 1]; i++) {
         uint32_t op = cone->readers->op[i];
         bool inside = is_light(cone->out, op) && program->ops[op].result_count == 1 &&
-                      same_elements(program, value, ir_result(program, op, 0));
+                      same_elements(program, value, ir_result(program, op, 0)) &&
+                      !cone->out->ops[op].row_mask;
         end |= !inside;
         if (!inside || in_cone(cone, op))
             continue;

@@ -252,7 +252,8 @@ static void make_kernel(struct price_scratch *scratch, const struct spmd_local *
     scratch->values[entry->results].twice = entry->result_count == 1 && stored_twice(scratch, local, entry);
     scratch->values[entry->results].flat = price_flat(scratch, local, entry);
     if (entry->kind == SPMD_REDUCE_SCATTER)
-        scratch->values[entry->results].whole = group_size(local, entry) > scratch->scatter_most;
+        scratch->values[entry->results].whole =
+            group_size(local, entry) > scratch->scatter_most || price_scatters_lanes(scratch, local, entry);
     if (scratch->rules & COST_FUSE_STRIDED && price_turns_wide(scratch, local, entry))
         scratch->values[entry->results].wide = 1;
 }
@@ -305,6 +306,12 @@ static void fuse_alias(struct price_scratch *scratch, const struct spmd_local *l
     }
 }
 
+static bool sinks(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t loop,
+                  uint32_t carried)
+{
+    return scratch->rules & COST_FUSE_BYTES && price_is_sunk(scratch, local, loop, carried);
+}
+
 /* Block arguments: the cond's are the body's; a carried value that the body returns as it came is its init.
  */
 static void open_loop(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step)
@@ -315,6 +322,11 @@ static void open_loop(struct price_scratch *scratch, const struct spmd_local *lo
     for (uint32_t operand = 0; operand < n; operand++) {
         uint32_t body = entry->results + n + operand, init = local->operands[entry->operands + operand];
         bool same = operand < end->operand_count && local->operands[end->operands + operand] == body;
+        if (scratch->values[init].state == VALUE_FUSED && same && sinks(scratch, local, step, operand)) {
+            set_roots(scratch, body, VALUE_FUSED, (uint32_t)scratch->pool_count);
+            set_roots(scratch, entry->results + operand, VALUE_FUSED, (uint32_t)scratch->pool_count);
+            continue;
+        }
         if (!same || !make_alias(scratch, local, body, init))
             scratch->values[body].state = VALUE_BUFFER;
         make_alias(scratch, local, entry->results + operand, body);
@@ -331,6 +343,10 @@ static void close_region(struct price_scratch *scratch, const struct spmd_local 
                  carry = local->steps[open].results + entry->result_count + result;
         bool same =
             entry->kind == SPMD_LOOP_END && operand == carry && scratch->values[carry].state == VALUE_ALIAS;
+        if (entry->kind == SPMD_LOOP_END && operand == carry && scratch->values[carry].state == VALUE_FUSED) {
+            set_roots(scratch, entry->results + result, VALUE_FUSED, (uint32_t)scratch->pool_count);
+            continue;
+        }
         if (!same || !make_alias(scratch, local, entry->results + result, carry))
             scratch->values[entry->results + result].state = VALUE_BUFFER;
     }

@@ -76,7 +76,9 @@ struct op_info {
     uint8_t joins;      /* concatenation */
     uint8_t idle;       /* reduction over dimensions of one element: a reshape */
     uint8_t picks;      /* scatter: of one element into each row */
-    uint8_t scores;     /* exponential of masked float32 scores, along a row of at most SCORES_MOST */
+    uint8_t scores;     /* exponential of float32 scores, not converted last; rows of at most SCORES_MOST */
+    uint8_t pools;      /* reduces overlapping windows, or is the gradient of that */
+    uint8_t row_mask;   /* a comparison of at most two dimensions */
     uint8_t short_row;  /* OP_REDUCE: of one array, along its last dimension, at most ROW_MOST elements */
     uint8_t centred;    /* elementwise: x less a short row's reduction of x, as in a softmax */
     uint8_t normal;     /* a row less its mean, over its deviation, or that in another element type */
@@ -96,7 +98,7 @@ struct op_info {
 enum {
     ROW_MOST = 32768
 }; /* elements that a block of threads keeps; longer rows take a kernel of their own */
-enum { SCORES_MOST = 1024 }; /* longer rows were not stored by libtpu 0.0.51 */
+enum { SCORES_MOST = 2048 }; /* of rows of 4,096 libtpu 0.0.51 stores other things */
 
 /* An immutable table for one program; shared by threads. */
 struct price_program {
@@ -403,6 +405,12 @@ struct price_shape price_shape_of(const struct price_rates *rates, const struct 
 /* tiles.c: scratch->padding; and of one value */
 void price_tile(struct price_scratch *scratch, const struct spmd_local *local);
 int64_t price_tile_padding(const struct spmd_local *local, uint32_t value);
+/* .. local size of a value's last dimension; the dimension that a reduce_scatter scatters; does it do so
+ * along the last one, into blocks that do not fill words in all lanes? Then libtpu reduces the whole. */
+int64_t price_innermost_size(const struct spmd_local *local, uint32_t value);
+uint32_t price_scattered_dim(const struct spmd_local *local, const struct spmd_step *step);
+bool price_scatters_lanes(const struct price_scratch *scratch, const struct spmd_local *local,
+                          const struct spmd_step *step);
 void price_prepare(struct price_scratch *scratch, const struct spmd_local *local,
                    const struct cost_machine *machine);
 /* fusion: states, roots, kernels */
@@ -412,6 +420,10 @@ void price_weigh(struct price_scratch *scratch, const struct spmd_local *local);
 /* backward, after the step's fate is known: notes that the step uses its operands, and in which kernels */
 void price_note_uses(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step,
                      enum step_fate fate);
+/* What constants alone make and a loop hands on as it is, libtpu makes inside the loop (constant sinking):
+ * the body's value has no memory. loop: its first step, whose loop_end is known. */
+bool price_is_sunk(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t loop,
+                   uint32_t carried);
 /* elementwise, cheap or reduce, of one result whose uses are all noted: computed where it is used? */
 /* a bf16 result of an elementwise op, which a device without such arithmetic computes in f32, and keeps in
  * f32 where nothing wants it in memory as it is */
@@ -625,7 +637,8 @@ static inline uint8_t price_wants_buffer(const struct price_scratch *scratch, co
 {
     bool gathers = info->class == OP_GATHER && !(scratch->rules & COST_FUSE_GATHER);
     bool other = info->class == OP_OTHER || (gathers && o == 0) ||
-                 (info->class == OP_UPDATE && (o == 0 || info->update == 2));
+                 (info->class == OP_UPDATE && (o == 0 || info->update == 2)) ||
+                 (info->pools && o == 0 && scratch->rules & COST_FUSE_PRODUCTS);
     if (info->class == OP_MATMUL) {
         if (scratch->rules & COST_FUSE_PRODUCTS)
             return 0;

@@ -66,6 +66,14 @@ static void begin_values(struct price_scratch *scratch, const struct spmd_local 
     }
 }
 
+/* Where products take their operands in a gather runs on a core of its own (SparseCore), and the next kernel
+ * beside it: what it reads is needed until that one has run. */
+static bool gathers_beside(const struct price_scratch *scratch, const struct spmd_step *step)
+{
+    return scratch->rules & COST_FUSE_PRODUCTS && step->kind == SPMD_OP && step->depth == 0 &&
+           step_info(scratch, step)->class == OP_GATHER;
+}
+
 /* at, last: every kernel's place and the last one that needs each buffer */
 static void find_times(struct price_scratch *scratch, const struct spmd_local *local)
 {
@@ -82,6 +90,8 @@ static void find_times(struct price_scratch *scratch, const struct spmd_local *l
         else if (!step->combined || kernel == 0 ||
                  step_at(scratch, local, kernel - 1)->combined != step->combined)
             packed = kernel; /* the first member's step packs the operands of all */
+        if (gathers_beside(scratch, step) && kernel + 1 < scratch->kernel_count)
+            packed++;
         for (uint32_t r = k->roots; r < k->roots + k->root_count; r++)
             use_root(scratch, local, &loops, scratch->pool[r].value, packed);
         if (step->kind == SPMD_LOOP && loops.count < MOST_LOOPS)
@@ -281,24 +291,12 @@ static void share_in_kernel(struct price_scratch *scratch, const struct spmd_loc
 
 enum { TILE_LANES = 128 };
 
-/* local size of the last dimension */
-static int64_t innermost_size(const struct spmd_local *local, uint32_t value)
-{
-    int64_t dims[IR_MAX_RANK];
-    const struct spmd_value *of = &local->values[value];
-    uint16_t rank = ir_value_type(local->nda->program, of->origin)->rank;
-    if (rank < 2)
-        return value_elements(local, value);
-    spmd_local_dims(local->nda, local->mesh, of->origin, &of->form, dims);
-    return dims[rank - 1];
-}
-
 /* Can libtpu gather the value's blocks into an argument's order? Along the innermost dimension only where
  * they are whole tiles of lanes. */
 static bool gathers_tiles(const struct spmd_local *local, const struct spmd_step *gather)
 {
-    int64_t block = innermost_size(local, local->operands[gather->operands]);
-    return block == innermost_size(local, gather->results) || block % TILE_LANES == 0;
+    int64_t block = price_innermost_size(local, local->operands[gather->operands]);
+    return block == price_innermost_size(local, gather->results) || block % TILE_LANES == 0;
 }
 
 /* What is gathered from and computed inside every other reader is made once for the gather alone, where
@@ -490,21 +488,13 @@ enum { TURNED_LEAST = 1 << 20 }; /* bytes; less is not worth a look */
  * libtpu it is what is reduced together with others, in one flat array, and what is scattered into blocks of
  * a tile's lanes or more; its copies are kernels that the order places. Both ask any other product for the
  * order that its reader wants (docs/design/price.md). */
-/* the dimension that a reduce_scatter scatters */
-static uint32_t scattered_dim(const struct spmd_local *local, const struct spmd_step *step)
-{
-    return spmd_is_whole(step->to_atom)
-               ? (uint32_t)(step->to_atom - SPMD_WHOLE)
-               : nda_atoms(local->nda, local->values[step->results].origin)[step->to_atom].dim;
-}
-
-/* its local size */
+/* local size of the dimension that a reduce_scatter scatters */
 static int64_t scattered_size(const struct spmd_local *local, const struct spmd_step *step)
 {
     int64_t dims[IR_MAX_RANK];
     const struct spmd_value *value = &local->values[step->results];
     spmd_local_dims(local->nda, local->mesh, value->origin, &value->form, dims);
-    return dims[scattered_dim(local, step)];
+    return dims[price_scattered_dim(local, step)];
 }
 
 /* the product whose summands are reduced, on whichever axes one after the other; or NULL */
@@ -532,14 +522,14 @@ static bool keeps_stacked_order(const struct price_scratch *scratch, const struc
         (step->kind == SPMD_ALL_REDUCE && local->values[step->results].bytes <= scratch->combine_bytes))
         return false;
     for (; step->kind != SPMD_OP; step = &local->steps[local->values[local->operands[step->operands]].step])
-        if (step->kind == SPMD_REDUCE_SCATTER && scattered_dim(local, step) > product->batch_dims)
+        if (step->kind == SPMD_REDUCE_SCATTER && price_scattered_dim(local, step) > product->batch_dims)
             return false;
     return true;
 }
 
 /* What is larger as float32 is itself turned, right before its update, where it was in a flat array and is no
  * block of a reduce_scatter. */
-enum { FLAT_MOST = 32 << 20 };
+enum { FLAT_MOST = 40 << 20 };
 static bool turned_flat(const struct spmd_local *local, const struct spmd_step *reduction)
 {
     uint32_t by = local->values[local->operands[reduction->operands]].step;
@@ -657,7 +647,8 @@ static int64_t turn_arguments(struct price_scratch *scratch, const struct spmd_l
         if (argument >= local->argument_count && k->shared_bytes && made_turned(scratch, local, argument))
             bytes += roots[i].bytes;
         if (argument >= local->argument_count || local->values[argument].bytes <= TURNED_LEAST ||
-            scratch->values[argument].turned || (placed && innermost_size(local, argument) < TILE_LANES))
+            scratch->values[argument].turned ||
+            (placed && price_innermost_size(local, argument) < TILE_LANES))
             continue;
         /* (what is short lies outermost in libtpu's arguments: in a transposed gradient's order already) */
         int64_t read = roots[i].bytes; /* of a slice no more than that is copied */

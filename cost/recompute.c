@@ -135,13 +135,39 @@ static inline bool fuses(const struct op_info *info)
     return info->class >= OP_FREE && info->class <= OP_ELEMENTWISE;
 }
 
+/* loops that a pass over the steps is in; of deeper ones nothing is sunk */
+enum { MOST_LOOPS = 16 };
+struct nest {
+    uint32_t depth, at[MOST_LOOPS];
+};
+
+/* loop_end of a loop's first step is its last, and the other way round */
+static void match_loop(struct price_scratch *scratch, const struct spmd_step *entry, uint32_t step,
+                       struct nest *nest)
+{
+    if (entry->kind == SPMD_LOOP) {
+        scratch->loop_end[step] = SPMD_NONE;
+        if (nest->depth < MOST_LOOPS)
+            nest->at[nest->depth] = step;
+        nest->depth++;
+    } else if (entry->kind == SPMD_LOOP_END && nest->depth) {
+        bool known = --nest->depth < MOST_LOOPS;
+        scratch->loop_end[step] = known ? nest->at[nest->depth] : SPMD_NONE;
+        if (known)
+            scratch->loop_end[nest->at[nest->depth]] = step;
+    }
+}
+
 void price_weigh(struct price_scratch *scratch, const struct spmd_local *local)
 {
+    struct nest nest = {.depth = 0};
     for (uint32_t argument = 0; argument < local->argument_count; argument++)
         stands_alone(scratch, local, argument);
     for (uint32_t i = 0; i < local->step_count; i++) {
         const struct spmd_step *step = &local->steps[i];
         const struct op_info *info = price_info_of(scratch, step);
+        if (step->kind == SPMD_LOOP || step->kind == SPMD_LOOP_END)
+            match_loop(scratch, step, i, &nest);
         for (uint32_t result = 0; result < step->result_count; result++)
             if (info->class == OP_GATHER && scratch->rules & COST_FUSE_GATHERED)
                 scratch->again[step->results + result] = weigh_gather(scratch, local, step);
@@ -258,6 +284,28 @@ static uint8_t read_in_windows(const struct price_scratch *scratch, const struct
     return fate == FATE_ALIAS ? result->windows : operand == 0 ? own : 0;
 }
 
+bool price_is_sunk(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t loop,
+                   uint32_t carried)
+{
+    if (!(scratch->rules & COST_FUSE_PRODUCTS) || loop == SPMD_NONE || scratch->loop_end[loop] == SPMD_NONE)
+        return false;
+    const struct spmd_step *entry = &local->steps[loop], *end = &local->steps[scratch->loop_end[loop]];
+    const struct recompute *again = &scratch->again[local->operands[entry->operands + carried]];
+    return again->count == 0 && again->total == 0 && carried < end->operand_count &&
+           local->operands[end->operands + carried] == entry->results + entry->operand_count + carried;
+}
+
+/* of a loop or its end: what goes on as this operand, where it is sunk; else NULL */
+static const struct value_use *sunk_as(const struct price_scratch *scratch, const struct spmd_local *local,
+                                       uint32_t step, uint32_t operand)
+{
+    const struct spmd_step *entry = &local->steps[step];
+    bool opens = entry->kind == SPMD_LOOP;
+    if (!price_is_sunk(scratch, local, opens ? step : scratch->loop_end[step], operand))
+        return NULL;
+    return &scratch->uses[entry->results + (opens ? entry->operand_count : 0) + operand];
+}
+
 void price_note_uses(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step,
                      enum step_fate fate)
 {
@@ -269,10 +317,12 @@ void price_note_uses(struct price_scratch *scratch, const struct spmd_local *loc
                           : 0;
     uint32_t made = makes_zeros(scratch, local, entry, info) ? 0 : NDA_NONE; /* the operand that it makes */
     uint8_t held = price_is_barrier(scratch, entry) ? HARD_OTHER : 0;
+    bool loops = entry->kind == SPMD_LOOP || entry->kind == SPMD_LOOP_END;
     for (uint32_t operand = 0; operand < entry->operand_count; operand++) {
         struct value_use *use = &scratch->uses[local->operands[entry->operands + operand]];
-        const struct value_use *result = fate == FATE_ALIAS ? &results[operand] : results;
-        use->uses++;
+        const struct value_use *result = fate == FATE_ALIAS ? &results[operand] : results,
+                               *sunk = loops ? sunk_as(scratch, local, step, operand) : NULL;
+        use->uses += !sunk;
         use->user = step;
         use->transposed |= info->class == OP_TRANSPOSE;
         use->across |= info->class == OP_TRANSPOSE ? READ_ACROSS
@@ -282,11 +332,12 @@ void price_note_uses(struct price_scratch *scratch, const struct spmd_local *loc
         use->windows |= read_in_windows(scratch, entry, result, fate, operand);
         use->hard |= operand == made               ? 0
                      : held                        ? held
+                     : sunk                        ? sunk->hard
                      : fate != FATE_ALIAS          ? price_wants_buffer(scratch, info, operand)
                      : info->class == OP_TRANSPOSE ? result->hard
                                                    : reshaped(result->hard);
-        if (fate == FATE_ALIAS || fate == FATE_FUSED)
-            add_kernels(scratch, use, result);
+        if (sunk || fate == FATE_ALIAS || fate == FATE_FUSED)
+            add_kernels(scratch, use, sunk ? sunk : result);
         else
             add_kernel(scratch, use, step + 1);
     }
@@ -537,9 +588,13 @@ bool price_rather_fused(const struct price_scratch *scratch, const struct spmd_l
     if (info->class == OP_REDUCE)
         return info->short_row && scratch->rules & COST_FUSE_ROWS && row_stays(scratch, local, step);
     const struct value_use *use = &scratch->uses[step->results];
+    if (!use->uses && scratch->rules & COST_FUSE_PRODUCTS && !scratch->again[step->results].total)
+        return true; /* constants alone make it: a loop hands it on, and nothing in it reads it */
     if (use->hard || use->kernel == 0 || (info->scores && scratch->rules & COST_FUSE_SCORES) ||
         (info->centred && scratch->rules & COST_FUSE_PADDED && pads_badly(scratch, local, step)))
         return false;
+    if (info->row_mask && scratch->rules & COST_FUSE_PRODUCTS)
+        return true;
     if (use->windows & WINDOW_APART && info->class == OP_ELEMENTWISE &&
         !(step->kind == SPMD_OP && scratch->program->ops[step->op].joins))
         return false;

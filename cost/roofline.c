@@ -220,21 +220,22 @@ static bool scatters_elements(const struct ir_program *program, uint32_t op)
            updates->rank <= into->rank;
 }
 
-enum { SCORE_HOPS = 8 }; /* ops between a product and its mask: more is no attention */
+enum { SCORE_HOPS = 8 }; /* ops between a product and its scores: more is no attention */
+enum product_order { PRODUCT_NONE, PRODUCT_AS_MADE, PRODUCT_TURNED };
 
-/* does a transpose stand between the product that a value is computed from and the value? */
-static bool comes_turned(const struct ir_program *program, uint32_t value)
+/* the product that a value is computed from elementwise, or the transpose that stands behind it */
+static enum product_order product_of_scores(const struct ir_program *program, uint32_t value, int hops)
 {
-    for (int hop = 0; hop < SCORE_HOPS; hop++) {
-        uint32_t by = program->values[value].op;
-        if (by == IR_NONE || program->ops[by].operand_count == 0)
-            return false;
-        enum ir_family family = ir_opcode_family((enum ir_opcode)program->ops[by].code);
-        if (family == IR_FAMILY_TRANSPOSE || family == IR_FAMILY_DOT)
-            return family == IR_FAMILY_TRANSPOSE;
-        value = ir_operand(program, by, 0);
-    }
-    return false;
+    uint32_t by = program->values[value].op;
+    if (by == IR_NONE || !hops)
+        return PRODUCT_NONE;
+    enum ir_family family = ir_opcode_family((enum ir_opcode)program->ops[by].code);
+    if (family == IR_FAMILY_DOT || family == IR_FAMILY_TRANSPOSE)
+        return family == IR_FAMILY_DOT ? PRODUCT_AS_MADE : PRODUCT_TURNED;
+    enum product_order found = PRODUCT_NONE;
+    for (uint32_t i = 0; i < program->ops[by].operand_count && family != IR_FAMILY_BROADCAST && !found; i++)
+        found = product_of_scores(program, ir_operand(program, by, i), hops - 1);
+    return found;
 }
 
 /* of a broadcast: the dimension that it adds between two of its operand's (keys that several heads share);
@@ -251,8 +252,9 @@ static uint8_t repeated_dim(const struct ir_program *program, uint32_t op)
     return 0;
 }
 
-/* An exponential of masked scores (select --> subtract the row's maximum --> exponential, float32), in the
- * order in which their product makes them: product, mask, maximum, exponential and sum can be one kernel. */
+/* An exponential of scores (less their row's maximum, float32), in the order in which their product makes
+ * them: product, mask or other arithmetic, maximum, exponential and sum can be one kernel. Not of what was
+ * converted right before: that is stored as it was. */
 static bool is_of_scores(const struct ir_program *program, uint32_t op)
 {
     const struct ir_type *type = ir_value_type(program, ir_result(program, op, 0));
@@ -262,9 +264,21 @@ static bool is_of_scores(const struct ir_program *program, uint32_t op)
     uint32_t by = program->values[ir_operand(program, op, 0)].op;
     if (by == IR_NONE || program->ops[by].code != IR_SUBTRACT)
         return false;
-    by = program->values[ir_operand(program, by, 0)].op;
-    return by != IR_NONE && program->ops[by].code == IR_SELECT &&
-           !comes_turned(program, ir_operand(program, by, 1));
+    uint32_t scores = ir_operand(program, by, 0);
+    by = program->values[scores].op;
+    if (by == IR_NONE || program->ops[by].code == IR_CONVERT)
+        return false;
+    enum product_order order = product_of_scores(program, scores, SCORE_HOPS);
+    return order == PRODUCT_AS_MADE || (order == PRODUCT_NONE && program->ops[by].code == IR_SELECT);
+}
+
+/* A rectifier's mask of rows alone. libtpu packs a mask's bits along a dimension outside of the two
+ * innermost; where there is none what it is compared from is stored instead. */
+enum { ROWS_RANK = 2 };
+static bool is_mask_of_rows(const struct ir_program *program, uint32_t op)
+{
+    const struct ir_type *type = ir_value_type(program, ir_result(program, op, 0));
+    return program->ops[op].code == IR_COMPARE && type->rank <= ROWS_RANK;
 }
 
 /* x less what a short row of x was reduced to; between the two only what gives the row x's shape again */
@@ -400,6 +414,8 @@ static struct op_info describe_op(const struct ir_program *program, uint32_t op)
     info.short_row = info.class == OP_REDUCE && reduces_short_row(program, op);
     info.idle = info.class == OP_REDUCE && reduces_nothing(program, op);
     info.scores = is_of_scores(program, op);
+    info.pools = family == IR_FAMILY_REDUCE_WINDOW;
+    info.row_mask = is_mask_of_rows(program, op);
     info.joins = family == IR_FAMILY_CONCATENATE;
     info.barrier = family == IR_FAMILY_BARRIER && info.class == OP_ALIAS;
     info.repeats = repeated_dim(program, op);

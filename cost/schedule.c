@@ -367,11 +367,12 @@ static void order_by_memory(struct price_graph *graph)
     graph->ready.count = 0;
     for (uint32_t i = graph->local->argument_count; i < graph->count; i++)
         graph->units[i].state = UNIT_WAITS;
-    for (uint32_t i = graph->local->argument_count; i + 1 < graph->count; i++)
-        if (!graph->links[i].waits) {
-            graph->units[i].state = UNIT_OPEN;
-            add_ready(graph, i);
-        }
+    for (int reading = 0; reading < 2; reading++) /* what reads nothing is ready before any argument is */
+        for (uint32_t i = graph->local->argument_count; i + 1 < graph->count; i++)
+            if (!graph->links[i].waits && (graph->units[i].read_count > 0) == reading) {
+                graph->units[i].state = UNIT_OPEN;
+                add_ready(graph, i);
+            }
     while (graph->ready.count) {
         struct ready best = graph->ready.at[0], last = graph->ready.at[--graph->ready.count];
         if (graph->ready.count)

@@ -9,7 +9,10 @@
  * All_reduces that are combined stand in one array of one row (emit/collective.c), which takes a whole tile's
  * least rows: as many as elements fit into a word of 32 bits.
  *
- * Source: libtpu 0.0.51, layouts `T(8,128)(2,1)` and sizes in its buffer assignments. */
+ * Bits of a mask that a kernel stores stand in words along its outermost dimension.
+ *
+ * Source: libtpu 0.0.51, layouts `T(8,128)(2,1)` and sizes in its buffer assignments; fusions that
+ * write u8[512,5120] for a mask of 2 x 512 x 5,120, u32[16,32,256] for one of 32 x 16 x 32 x 256. */
 #include "cost/internal.h"
 
 #include <stdlib.h>
@@ -46,6 +49,16 @@ static int64_t tiled_elements(const int64_t *dims, uint32_t rank, int64_t elemen
     return least;
 }
 
+/* Bits of a mask stand in one word along its outermost dimension, where that is no longer than a word: bytes
+ * beyond its elements, which are fewer. */
+static int64_t packed_mask(const int64_t *dims, uint32_t rank, int64_t elements)
+{
+    int64_t word = 8;
+    while (word < dims[0])
+        word *= 2;
+    return rank < 3 || word > WORD_BITS ? 0 : elements / dims[0] * (word / 8) - elements;
+}
+
 int64_t price_tile_padding(const struct spmd_local *local, uint32_t value)
 {
     const struct spmd_value *of = &local->values[value];
@@ -59,9 +72,38 @@ int64_t price_tile_padding(const struct spmd_local *local, uint32_t value)
         elements *= dims[i];
     if (elements <= 0)
         return 0;
+    if (type->element == IR_I1)
+        return of->step == SPMD_NONE ? 0 : packed_mask(dims, type->rank, elements);
     int64_t taken = tiled_elements(dims, type->rank, elements, bits < WORD_BITS ? WORD_BITS / bits : 1);
     return taken == elements ? 0
                              : (int64_t)((double)of->bytes / (double)elements * (double)(taken - elements));
+}
+
+int64_t price_innermost_size(const struct spmd_local *local, uint32_t value)
+{
+    int64_t dims[IR_MAX_RANK];
+    const struct spmd_value *of = &local->values[value];
+    uint16_t rank = ir_value_type(local->nda->program, of->origin)->rank;
+    if (rank < 2)
+        return value_elements(local, value);
+    spmd_local_dims(local->nda, local->mesh, of->origin, &of->form, dims);
+    return dims[rank - 1];
+}
+
+uint32_t price_scattered_dim(const struct spmd_local *local, const struct spmd_step *step)
+{
+    return spmd_is_whole(step->to_atom)
+               ? (uint32_t)(step->to_atom - SPMD_WHOLE)
+               : nda_atoms(local->nda, local->values[step->results].origin)[step->to_atom].dim;
+}
+
+bool price_scatters_lanes(const struct price_scratch *scratch, const struct spmd_local *local,
+                          const struct spmd_step *step)
+{
+    const struct ir_type *type = ir_value_type(local->nda->program, local->values[step->results].origin);
+    int64_t bits = ir_element_bits((enum ir_element)type->element);
+    return scratch->tiled && (type->rank == 1 || price_scattered_dim(local, step) + 1 == type->rank) &&
+           price_innermost_size(local, step->results) * bits % (LANES * WORD_BITS) != 0;
 }
 
 void price_tile(struct price_scratch *scratch, const struct spmd_local *local)

@@ -333,6 +333,35 @@ static void gathers_beside_products_have_a_copy(void **state)
     assert_int_equal(measure_on("h100", gathered_rows, rules).temporary, 8 * MIB);
 }
 
+/* what constants make and a loop hands on as it is: made inside the loop, whether it is read there or not */
+static void loops_make_constants(void **state)
+{
+#define MATRIX "tensor<1024x1024xf32>"
+    static const char form[] =
+        "func.func @main(%%x: " MATRIX ") -> " MATRIX " {\n"
+        "    %%zero = stablehlo.constant dense<0> : tensor<i32>\n"
+        "    %%last = stablehlo.constant dense<8> : tensor<i32>\n"
+        "    %%one = stablehlo.constant dense<1> : tensor<i32>\n"
+        "    %%half = stablehlo.constant dense<0.5> : tensor<f32>\n"
+        "    %%w = stablehlo.broadcast_in_dim %%half, dims = [] : (tensor<f32>) -> " MATRIX "\n"
+        "    %%r:3 = stablehlo.while(%%i = %%zero, %%v = %%x, %%k = %%w) : tensor<i32>, " MATRIX ", " MATRIX
+        "\n"
+        "    cond {\n      %%p = stablehlo.compare LT, %%i, %%last : (tensor<i32>, tensor<i32>) -> "
+        "tensor<i1>\n"
+        "      stablehlo.return %%p : tensor<i1>\n    } do {\n"
+        "      %%j = stablehlo.add %%i, %%one : tensor<i32>\n"
+        "      %%u = stablehlo.multiply %%v, %s : " MATRIX "\n"
+        "      stablehlo.return %%j, %%u, %%k : tensor<i32>, " MATRIX ", " MATRIX "\n    }\n"
+        "    return %%r#1 : " MATRIX "\n}\n";
+#undef MATRIX
+    for (int read = 0; read < 2; read++) {
+        char *text = mem_printf(form, read ? "%k" : "%v");
+        assert_in_range(measure_on("h100", text, COST_FUSE_BYTES).temporary, 4 * MIB, 4 * MIB + 64);
+        assert_in_range(measure_on("h100", text, COST_FUSE_BYTES | COST_FUSE_PRODUCTS).temporary, 0, 64);
+        free(text);
+    }
+}
+
 /* one element into each row of zeros, times an array: a comparison inside the product's kernel */
 static void scatters_of_elements_compare(void **state)
 {
@@ -353,6 +382,14 @@ static void scatters_of_elements_compare(void **state)
     assert_true(measure_on("h100", text, COST_FUSE_BYTES).temporary >= 4 * MIB);
 }
 
+/* an exponential of scores %c, which two kernels use */
+#define SCORES_TYPE "tensor<4x512x512xf32>"
+static const char scores_read_twice[] =
+    "    %d = stablehlo.subtract %c, %w : " SCORES_TYPE "\n    %e = stablehlo.exponential %d : " SCORES_TYPE
+    "\n    %0 = stablehlo.sine %e : " SCORES_TYPE "\n    %1 = stablehlo.negate %e : " SCORES_TYPE
+    "\n    return %0, %1 : " SCORES_TYPE ", " SCORES_TYPE "\n}\n";
+#undef SCORES_TYPE
+
 /* exponentials of masked scores that two kernels use: stored in float32, not computed again from bf16, unless
  * a transpose stands between their product and them */
 static void scores_are_stored_as_exponentials(void **state)
@@ -365,19 +402,41 @@ static void scores_are_stored_as_exponentials(void **state)
     static const char turned[] =
         "    %t = stablehlo.transpose %s, dims = [0, 2, 1] : (" SCORES ") -> " SCORES "\n";
     static const char tail[] = "    %f = stablehlo.convert %t : (" SCORES ") -> " WIDE "\n"
-                               "    %c = stablehlo.select %m, %f, %w : tensor<4x512x512xi1>, " WIDE "\n"
-                               "    %d = stablehlo.subtract %c, %w : " WIDE "\n"
-                               "    %e = stablehlo.exponential %d : " WIDE "\n"
-                               "    %0 = stablehlo.sine %e : " WIDE "\n"
-                               "    %1 = stablehlo.negate %e : " WIDE "\n"
-                               "    return %0, %1 : " WIDE ", " WIDE "\n}\n";
+                               "    %c = stablehlo.select %m, %f, %w : tensor<4x512x512xi1>, " WIDE "\n";
 #undef WIDE
 #undef SCORES
     for (int turns = 0; turns < 2; turns++) {
-        char *text = mem_printf("%s%s%s", head, turns ? turned : plain, tail);
+        char *text = mem_printf("%s%s%s%s", head, turns ? turned : plain, tail, scores_read_twice);
         assert_int_equal(measure_on("h100", text, COST_FUSE_BYTES).temporary, 0);
         assert_int_equal(measure_on("h100", text, COST_FUSE_BYTES | COST_FUSE_SCORES).temporary,
                          turns ? 0 : 4 * MIB);
+        free(text);
+    }
+}
+
+/* .. so are those of scores that other arithmetic made in float32, not of scores that were converted last */
+static void scores_of_arithmetic_are_stored(void **state)
+{
+#define WIDE "tensor<4x512x512xf32>"
+#define SCORES "tensor<4x512x512xbf16>"
+    static const char head[] =
+        "func.func @main(%q: tensor<4x512x64xbf16>, %k: tensor<4x64x512xbf16>, %w: " WIDE ") -> (" WIDE
+        ", " WIDE ") {\n    %s = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = "
+        "[2] x [1] : "
+        "(tensor<4x512x64xbf16>, tensor<4x64x512xbf16>) -> " SCORES "\n";
+    static const char *const middles[] = {"    %c = stablehlo.convert %s : (" SCORES ") -> " WIDE "\n",
+                                          "    %f = stablehlo.convert %s : (" SCORES ") -> " WIDE
+                                          "\n    %c = stablehlo.multiply %f, %w : " WIDE "\n",
+                                          "    %t = stablehlo.transpose %s, dims = [0, 2, 1] : (" SCORES
+                                          ") -> " SCORES "\n    %f = stablehlo.convert %t : (" SCORES
+                                          ") -> " WIDE "\n    %c = stablehlo.add %f, %w : " WIDE "\n"};
+#undef WIDE
+#undef SCORES
+    for (int i = 0; i < 3; i++) {
+        char *text = mem_printf("%s%s%s", head, middles[i], scores_read_twice);
+        assert_int_equal(measure_on("h100", text, COST_FUSE_BYTES).temporary, 2 * MIB);
+        assert_int_equal(measure_on("h100", text, COST_FUSE_BYTES | COST_FUSE_SCORES).temporary,
+                         i == 1 ? 4 * MIB : 2 * MIB);
         free(text);
     }
 }
@@ -639,8 +698,10 @@ int main(void)
         cmocka_unit_test(gradients_of_rows_are_stored),
         cmocka_unit_test(joined_arrays_fuse),
         cmocka_unit_test(gathers_beside_products_have_a_copy),
+        cmocka_unit_test(loops_make_constants),
         cmocka_unit_test(scatters_of_elements_compare),
         cmocka_unit_test(scores_are_stored_as_exponentials),
+        cmocka_unit_test(scores_of_arithmetic_are_stored),
         cmocka_unit_test(products_with_batches_read_memory),
         cmocka_unit_test(arithmetic_takes_time),
         cmocka_unit_test(elements_far_apart_take_transactions),

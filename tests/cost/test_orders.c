@@ -51,6 +51,25 @@ static void the_last_reader_frees_it(void **state)
     toy_release(&toy);
 }
 
+/* rows 4K --> sum 1K --.      What reads nothing (zeros) is ready before any argument is; of equals the one
+ * zeros 4K ------------+-> g  that got ready last goes first: so rows, whichever stands first. */
+static void zeros_are_ready_first(void **state)
+{
+    for (int zeros_at = 0; zeros_at < 2; zeros_at++) {
+        struct toy toy;
+        toy_begin(&toy, 1, (int64_t[]){K}, NULL);
+        toy.machine.backend = &tpu;
+        uint32_t both[2];
+        for (int i = 0; i < 2; i++)
+            both[i] = i == zeros_at ? toy_op(&toy, "stablehlo.sort", NULL, 0, 4 * K)
+                                    : TOY_OP(&toy, "sort", 4 * K, 0);
+        uint32_t sum = TOY_OP(&toy, "sort", K, both[1 - zeros_at]);
+        TOY_END(&toy, TOY_OP(&toy, "sort", K, sum, both[zeros_at]));
+        assert_order(&toy, zeros_at ? (uint32_t[]){0, 2, 1, 3} : (uint32_t[]){1, 2, 0, 3}, 4);
+        toy_release(&toy);
+    }
+}
+
 /* two values through one barrier, or past it by reshapes; the first of the two results */
 static uint32_t through(struct toy *toy, bool barrier, uint32_t one, uint32_t other)
 {
@@ -152,11 +171,9 @@ int main(void)
     tpu = *cost_backend(COST_XLA_TPU);
     tpu.idle_least = 0;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_memory_what_frees_most),
-        cmocka_unit_test(the_last_reader_frees_it),
-        cmocka_unit_test(barriers_hold_back),
-        cmocka_unit_test(updates_wait_for_readers),
-        cmocka_unit_test(what_reads_both_holds_nothing),
+        cmocka_unit_test(by_memory_what_frees_most),    cmocka_unit_test(the_last_reader_frees_it),
+        cmocka_unit_test(zeros_are_ready_first),        cmocka_unit_test(barriers_hold_back),
+        cmocka_unit_test(updates_wait_for_readers),     cmocka_unit_test(what_reads_both_holds_nothing),
         cmocka_unit_test(wide_reductions_are_combined),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

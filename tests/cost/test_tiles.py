@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # label: unit
-"""Bytes of arguments in a TPU's tiles of 8 x 128, worked out by hand; for other compilers a value takes its elements."""
+"""Bytes of arguments in a TPU's tiles of 8 x 128, and of masks that a rectifier stores, worked out by hand; for other compilers
+a value takes its elements."""
 import os
 import pathlib
 import sys
@@ -30,10 +31,36 @@ def argument_bytes(kind, device):
     return price['argument_bytes']
 
 
+MASKS = [  # a product's dimensions; bytes that a TPU stores of the rectifier's mask
+    ([8, 512, 1024], 512 * 1024),           # 8 bits in each byte
+    ([2, 512, 1024], 512 * 1024),           # 2
+    ([12, 512, 1024], 2 * 512 * 1024),      # 12 in 16
+    ([64, 512, 1024], 64 * 512 * 1024),     # more than a word has
+]
+
+
+def mask_bytes(dims, device):
+    """of one of the two masks that are there at once: a comparison, and what a sort makes of it"""
+    shape, rank = 'x'.join(map(str, dims)), len(dims)
+    kind, mask = f'tensor<{shape}xf32>', f'tensor<{shape}xi1>'
+    lines = [f'  %m = stablehlo.compare GT, %x, %y : ({kind}, {kind}) -> {mask}']
+    for i in range(2):
+        lines += [f'  %s{i} = "stablehlo.sort"(%m) <{{dimension = {rank - 1} : i64}}> ({{', '  ^bb0(%a: tensor<i1>, %b: tensor<i1>):',
+                  '    stablehlo.return %a : tensor<i1>', f'  }}) : ({mask}) -> {mask}',
+                  f'  %{i} = stablehlo.select %s{i}, %x, %y : {mask}, {kind}']
+    text = f'func.func @main(%x: {kind}, %y: {kind}) -> ({kind}, {kind}) {{\n' + '\n'.join(lines)
+    price = price_of(text + f'\n  return %0, %1 : {kind}, {kind}\n}}\n', device)
+    return (price['peak_bytes'] - price['argument_bytes'] - price['output_bytes']) / 2
+
+
 for kind, elements, tiled in CASES:
     size = 2 if kind.endswith('bf16') else 4
     for device, expected in (('tpu-v5p', tiled), ('h100', elements)):
         found = argument_bytes(kind, device)
         if found != expected * size:
             sys.exit(f'{kind} on {device}: {found} bytes, not {expected * size}')
-print(f'{len(CASES)} types')
+for dims, packed in MASKS:
+    found = mask_bytes(dims, 'tpu-v6e')
+    if not packed <= found <= packed * 1.03:      # a TPU's heap idles a little
+        sys.exit(f'mask of {dims}: {found} bytes, not {packed}')
+print(f'{len(CASES)} types, {len(MASKS)} masks')

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # label: unit
 """What libtpu stores because a convolution reads it, in bytes beside arguments and results, worked out by hand: what it reads with
-strides (no bf16 arithmetic: v5p, not v6e) or as a part of a concatenation, and what repeats inner rows of something, behind a
+strides (no bf16 arithmetic: v5p, not v6e) or as a part of a concatenation, or a pooling reads, and what repeats inner rows of something, behind a
 concatenation, too. XLA:GPU stores what a convolution reads whatever it is. Each array of 64 x 64 pixels has 32 MiB."""
 import os
 import pathlib
@@ -27,10 +27,15 @@ def convolved(name, of, weights, channels, stride=1):
 
 FIRST = [convolved('%y', 'x', 'k', 128), f'%s = stablehlo.logistic %y : {image()}', f'%a = stablehlo.multiply %y, %s : {image()}']
 JOINED = f'%j = stablehlo.concatenate %a, %x, dim = 3 : ({image()}, {image()}) -> {image(256)}'
+POOLED = ['%init = stablehlo.constant dense<0xFF80> : tensor<bf16>',
+          '%z = "stablehlo.reduce_window"(%a, %init) <{window_dimensions = array<i64: 1, 2, 2, 1>, window_strides = array<i64: 1, 2, 2, 1>}> ({\n'
+          '  ^bb0(%l: tensor<bf16>, %r: tensor<bf16>):\n    %m = stablehlo.maximum %l, %r : tensor<bf16>\n    stablehlo.return %m : tensor<bf16>\n'
+          f'  }}) : ({image()}, tensor<bf16>) -> {image(pixels=32)}']
 CASES = [  # lines behind the first convolution, how many pixels a side the result has; MiB stored on v5p and v6e
     # y is a result, so what is stored is the activation alone
     ('read as it is', [convolved('%z', 'a', 'k', 128)], 64, 0, 0),
     ('with strides', [convolved('%z', 'a', 'k', 128, 2)], 32, 32, 0),
+    ('pooled', POOLED, 32, 32, 32),
     ('in a concatenation', [JOINED, convolved('%z', 'j', 'w', 256)], 64, 32, 32),
 ]
 
