@@ -76,8 +76,7 @@ struct cost_backend {
      * so many hundredths of temporaries stay at least (wide: on a device without bf16 arithmetic). 0: it
      * never does. Each byte less takes as long as moving so many. */
     uint8_t remat_memory, remat_temporaries, remat_counted, remat_least, remat_least_wide, remat_moves;
-    /* it orders the program to hide collectives, which is what memory is priced in (hiding.c); but for
-     * programs with barriers outside loops: the larger of program order and depth first */
+    /* it orders the program to hide collectives, which is what memory is priced in (hiding.c) */
     bool hides;
     bool least_order; /* it tries several orders of the program and keeps the one of the least peak */
     bool best_fit;    /* temporaries are placed in the order of the program, what lies idle

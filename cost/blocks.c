@@ -50,3 +50,10 @@ int64_t price_ordered_copy(const struct price_scratch *scratch, const struct spm
         return is_stacked(scratch, local, operand) ? 0 : local->values[operand].bytes;
     return 0;
 }
+
+int64_t price_held_copy(const struct price_scratch *scratch, const struct spmd_local *local,
+                        const struct spmd_step *step)
+{
+    bool in_order = scratch->rules & COST_FUSE_COPIES && step->kind == SPMD_REDUCE_SCATTER;
+    return in_order ? 0 : price_ordered_copy(scratch, local, step);
+}

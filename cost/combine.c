@@ -3,13 +3,15 @@
  *     layer 1   dot --> reduce_scatter --.                      dot ----.
  *     layer 0   dot --> reduce_scatter --+--> update     is     dot ----+--> one reduce_scatter --> updates
  *
- * The emitted module has them apart (spmd/combine.c); XLA:GPU then makes one op of those of one kind, group
- * and element type, up to backend.combine_bytes of results. It needs all operands, so that products wait for
- * each other, and in an order that goes depth first what they are made of waits, too. Memory alone is priced
- * by it: schedule.c takes the members as one unit, memory.c holds their operands until the last one.
+ * The emitted module has them apart (spmd/combine.c); XLA:GPU then makes one op of those of one kind,
+ * group and element type, up to backend.combine_bytes of results. It needs all operands, so that products
+ * wait for each other, and in an order that goes depth first what they are made of waits, too. Memory
+ * alone is priced by it: schedule.c takes the members as one unit, memory.c holds their operands until the
+ * last one.
  *
- * Members are not in a loop, and no reduce_scatter depends on them: so none can depend on another, whatever
- * the order of the steps. They are taken in the order of their ops, for the same reason. */
+ * Members are not in a loop, and no reduce_scatter depends on them: so none can depend on another,
+ * whatever the order of the steps. For the same reason they are taken in an order that the steps have no
+ * part in: XLA:GPU combines as a walk from the first result meets them, libtpu in the order of their ops. */
 #include "cost/internal.h"
 
 #include <stdlib.h>
@@ -94,6 +96,7 @@ static int by_key(const void *left, const void *right)
     return axes                                 ? axes
            : scatter->element != other->element ? (scatter->element < other->element ? -1 : 1)
            : scatter->reducer != other->reducer ? (scatter->reducer < other->reducer ? -1 : 1)
+           : scatter->walk != other->walk       ? (scatter->walk < other->walk ? -1 : 1)
            : scatter->op != other->op           ? (scatter->op < other->op ? -1 : 1)
            : scatter->origin != other->origin   ? (scatter->origin < other->origin ? -1 : 1)
            : scatter->kernel < other->kernel    ? -1
@@ -104,6 +107,33 @@ static bool same_key(const struct scatter *scatter, const struct scatter *other)
 {
     return scatter->element == other->element && scatter->reducer == other->reducer &&
            memcmp(scatter->axes, other->axes, sizeof scatter->axes) == 0;
+}
+
+/* Numbers, from 1 on, the reduce_scatters that may combine as a walk from the first result meets them, into
+ * scratch->at of their steps: updates are walked through, gradients are not. */
+static void number_scatters(struct price_scratch *scratch, const struct spmd_local *local)
+{
+    enum { UNMET = 0x80000000u }; /* | kernel */
+    uint32_t number = 0;
+    for (uint32_t i = 0; i < scratch->kernel_count; i++)
+        scratch->at[scratch->kernels[i].step] = UNMET | i;
+    scratch->walk.count = 0;
+    VEC_PUSH(&scratch->walk, (uint32_t)scratch->kernel_count - 1);
+    while (scratch->walk.count) {
+        const struct kernel *kernel = &scratch->kernels[scratch->walk.at[--scratch->walk.count]];
+        uint32_t *at = &scratch->at[kernel->step];
+        if (!(*at & UNMET))
+            continue;
+        bool scatter = may_combine(scratch, local, kernel);
+        *at = scatter ? ++number : 0;
+        for (uint32_t root = kernel->roots + kernel->root_count; !scatter && root-- > kernel->roots;) {
+            uint32_t value = scratch->pool[root].value;
+            bool reduced = value >= local->argument_count && scratch->values[value].reduced;
+            uint32_t made = reduced ? scratch->at[local->values[value].step] : 0;
+            if (made & UNMET)
+                VEC_PUSH(&scratch->walk, made & ~UNMET);
+        }
+    }
 }
 
 static uint32_t find_scatters(struct price_scratch *scratch, const struct spmd_local *local)
@@ -117,6 +147,7 @@ static uint32_t find_scatters(struct price_scratch *scratch, const struct spmd_l
         struct scatter *scatter = &scratch->scatters[count++];
         *scatter = (struct scatter){.kernel = i,
                                     .op = step->op,
+                                    .walk = scratch->reduce_bytes ? 0 : scratch->at[scratch->kernels[i].step],
                                     .origin = local->values[step->results].origin,
                                     .element = element_of(local, step->results),
                                     .reducer = step->reducer};
@@ -139,8 +170,9 @@ void price_combine(struct price_scratch *scratch, const struct spmd_local *local
     if (most == 0 || count < 2)
         return;
     flag_scattered(scratch, local);
-    if (scratch->reduce_bytes)
-        flag_reduced(scratch, local);
+    flag_reduced(scratch, local);
+    if (!scratch->reduce_bytes)
+        number_scatters(scratch, local);
     count = find_scatters(scratch, local);
     if (count > 1)
         qsort(scratch->scatters, count, sizeof *scratch->scatters, by_key);

@@ -358,7 +358,7 @@ static inline void begin_value(struct value_work *work)
     work->state = VALUE_BUFFER;
     work->mark = work->behind = 0;
     work->wide = work->scattered = work->turned = work->whole = work->inner = work->twice = 0;
-    work->flat = work->reduced = 0;
+    work->flat = work->reduced = work->chain = 0;
 }
 
 static void fuse_mark(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step)

@@ -48,12 +48,20 @@ struct link {
     uint32_t entry; /* number of its entry among the ready that counts */
 };
 
+/* is depth_ps known? */
+enum noted { NOTED_NOT, NOTED_OPEN, NOTED };
+
 /* What orders by hiding (hiding.c): of a unit. */
 struct hidden {
     int64_t ps;
     int64_t before_ps, depth_ps; /* collectives that it waits for, the longest chain; and with itself */
+    int64_t ready_ps;            /* of what stalls: until when */
     uint32_t readers;            /* that are not placed */
+    uint32_t place;              /* in the program, from 1 on, barriers among the kernels */
     bool collective, early;      /* early: it waits for no product and no collective */
+    bool barrier;
+    bool stalls, several; /* what it reads stalls; it stalls whatever reads it, having several results */
+    uint8_t noted;        /* enum noted */
 };
 
 /* a unit that may run, in a heap */
@@ -87,6 +95,7 @@ struct price_graph {
     size_t hidden_room;
     uint32_t *computations, *dones; /* heaps of units */
     size_t computation_room, done_room;
+    VEC(uint32_t) fresh; /* computations that stall, or did, in the order of their time */
     struct kernel *line; /* the kernels in that order */
     size_t line_room;
 };

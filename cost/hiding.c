@@ -5,18 +5,31 @@
  *
  * XLA for GPUs schedules from the end of the program. An instruction is ready when all that reads it is
  * scheduled. One collective is under way at a time: whenever the link is free the end of the one is taken
- * that has most collective time before it and in it; its begin follows when what ran meanwhile took as long,
- * or nothing else is ready. One with no collective before it waits until another one wants the link. Of
- * computations the one with most collective time before it runs, of equals the later one of the program.
- * So products of weights' gradients move away from the chain, and what they read waits for them. What is
- * computed from arguments alone, without a product, runs right before what reads it.
+ * that has most collective time before it and in it; its begin follows when what ran meanwhile took as
+ * long, or nothing else is ready. One with no collective before it waits until another one wants the link.
+ * Of computations the one with most collective time before it runs, of equals the later one of the
+ * program. So products of weights' gradients move away from the chain, and what they read waits for them.
+ * What is computed from arguments alone, without a product, runs right before what reads it.
+ *
+ * An edge takes a microsecond. What takes longer covers that; where what takes no time stands at the edge
+ * (a reshape before a product, a kernel that keeps rows, a barrier, the choice of one of several results),
+ * what is read stalls a moment, and a computation that is ready runs first, however shallow it is. So
+ * products of weights' gradients are let in between those of the chain, one a stall. Products that are
+ * merged go together.
  *
  * A unit is a kernel of the program or several that run as one (schedule.c). Source: openxla/xla,
- * latency_hiding_scheduler.cc, of whose rules those without effect on peaks are left out: costs near the time
- * that is to be hidden, what makes more others ready. O(n log n), nothing allocates but arrays that grow. */
+ * latency_hiding_scheduler.cc (order of comparisons, ready times), gpu_latency_hiding_scheduler.cc (what
+ * takes no time, latencies), of whose rules those without effect on peaks are left out: costs near the
+ * time that is to be hidden, what makes more others ready. O(n log n), nothing allocates but arrays that
+ * grow. */
 #include "cost/graph.h"
 
 #include <string.h>
+
+enum {
+    EDGE_PS = 1000000,     /* kLowLatency */
+    MERGED_MOST = 32 << 20 /* bytes, xla_gpu_dot_merger_threshold_mb */
+};
 
 /* a sweep over the units from the end */
 struct sweep {
@@ -26,13 +39,14 @@ struct sweep {
     uint32_t left;                /* units that are not placed */
     uint32_t last;                /* none behind this one is left */
     uint32_t computations, dones; /* how many wait in graph->computations, graph->dones: heaps */
+    uint32_t fresh;               /* the first of graph->fresh that waits */
 };
 
 /* does unit a go before unit b? */
 static bool goes_first(const struct price_graph *graph, uint32_t a, uint32_t b)
 {
     const struct hidden *one = &graph->hidden[a], *other = &graph->hidden[b];
-    return one->depth_ps != other->depth_ps ? one->depth_ps > other->depth_ps : a > b;
+    return one->depth_ps != other->depth_ps ? one->depth_ps > other->depth_ps : one->place > other->place;
 }
 
 static void push(const struct price_graph *graph, uint32_t *heap, uint32_t *count, uint32_t unit)
@@ -68,46 +82,140 @@ static int64_t believed_ps(const struct price_graph *graph, const struct kernel 
                        step->trips);
 }
 
-/* what it takes, whether it is a collective and whether it may wait for its reader */
-static void note_unit(struct price_graph *graph, uint32_t self)
+/* what it runs, if it is no barrier */
+static void note_kernels(struct price_graph *graph, const struct unit *unit, struct hidden *hidden)
 {
-    const struct unit *unit = &graph->units[self];
-    struct hidden *hidden = &graph->hidden[self];
     const struct kernel *kernels = graph->scratch->kernels;
-    *hidden = (struct hidden){.readers = unit->users};
-    if (unit->first > unit->last) /* a barrier */
-        return;
     const struct spmd_step *step = &graph->local->steps[kernels[unit->first].step];
     hidden->collective = spmd_step_is_collective(step);
     hidden->early = step_is_local(step->kind) &&
                     (step->kind != SPMD_OP || step_info(graph->scratch, step)->class != OP_MATMUL);
     for (uint32_t k = unit->first, more = 1; more; k = more = price_next_in_unit(graph, unit, k))
         hidden->ps += believed_ps(graph, &kernels[k]);
+}
+
+/* the step of a unit that is one matrix product and nothing else; or NULL */
+static const struct spmd_step *dot_of(const struct price_graph *graph, uint32_t self)
+{
+    const struct unit *unit = &graph->units[self];
+    const struct kernel *kernel = &graph->scratch->kernels[unit->first];
+    if (unit->first != unit->last || kernel->next)
+        return NULL;
+    const struct spmd_step *step = &graph->local->steps[kernel->step];
+    bool dot =
+        step->kind == SPMD_OP &&
+        ir_opcode_family((enum ir_opcode)graph->local->nda->program->ops[step->op].code) == IR_FAMILY_DOT;
+    return dot ? step : NULL;
+}
+
+/* Does a product read what is reshaped for it, an array of more dimensions than a matrix? */
+static bool reads_reshaped(const struct price_graph *graph, uint32_t self)
+{
+    const struct spmd_step *dot = dot_of(graph, self);
+    for (uint32_t operand = 0; dot && operand < dot->operand_count; operand++) {
+        const struct spmd_value *value =
+            &graph->local->values[graph->local->operands[dot->operands + operand]];
+        if (ir_value_type(graph->local->nda->program, value->origin)->rank > 2)
+            return true;
+    }
+    return false;
+}
+
+/* A unit that is read but not noted yet; NDA_NONE when there is none. (What runs as one stands where its
+ * first member does, others may follow what comes later. In a circle one of them counts as noted.) */
+static uint32_t unnoted_read(const struct price_graph *graph, const struct unit *unit)
+{
     for (uint32_t k = 0; k < unit->read_count; k++) {
         uint32_t from = graph->edges.at[unit->reads + k];
-        const struct hidden *read = &graph->hidden[from];
-        if (from < graph->local->argument_count)
+        if (from >= graph->local->argument_count && graph->hidden[from].noted == NOTED_NOT)
+            return from;
+    }
+    return NDA_NONE;
+}
+
+/* collectives before it, and whether it may wait for its reader; what it reads is noted */
+static void note_reads(struct price_graph *graph, uint32_t self)
+{
+    const struct unit *unit = &graph->units[self];
+    struct hidden *hidden = &graph->hidden[self];
+    for (uint32_t k = 0; k < unit->read_count; k++) {
+        const struct hidden *read = &graph->hidden[graph->edges.at[unit->reads + k]];
+        if (graph->edges.at[unit->reads + k] < graph->local->argument_count)
             continue;
-        if (from > self) { /* what runs as one begins with its first member, which others may follow */
-            hidden->early = false;
-            continue;
-        }
         hidden->depth_ps = read->depth_ps > hidden->depth_ps ? read->depth_ps : hidden->depth_ps;
         hidden->early &= read->early;
     }
     hidden->before_ps = hidden->depth_ps;
     hidden->depth_ps += hidden->collective ? hidden->ps : 0;
+    hidden->noted = NOTED;
 }
 
-static void make_ready(struct sweep *sweep, uint32_t unit)
+/* the unit's depth, after that of all it reads */
+static void note_unit(struct price_graph *graph, uint32_t self)
+{
+    graph->stack.count = 0;
+    VEC_PUSH(&graph->stack, self);
+    while (graph->stack.count) {
+        uint32_t at = graph->stack.at[graph->stack.count - 1];
+        graph->hidden[at].noted = graph->hidden[at].noted == NOTED ? NOTED : NOTED_OPEN;
+        uint32_t before = unnoted_read(graph, &graph->units[at]);
+        if (before != NDA_NONE) {
+            VEC_PUSH(&graph->stack, before);
+            continue;
+        }
+        graph->stack.count--;
+        if (graph->hidden[at].noted != NOTED)
+            note_reads(graph, at);
+    }
+}
+
+/* what is known of the unit alone */
+static void describe(struct price_graph *graph, uint32_t self, uint32_t place)
+{
+    const struct unit *unit = &graph->units[self];
+    struct hidden *hidden = &graph->hidden[self];
+    *hidden = (struct hidden){
+        .readers = unit->users, .place = place, .early = true, .barrier = unit->first > unit->last};
+    if (!hidden->barrier) {
+        note_kernels(graph, unit, hidden);
+        hidden->several = price_next_in_unit(graph, unit, unit->first);
+    }
+    hidden->stalls =
+        hidden->barrier || (!hidden->collective && hidden->ps < EDGE_PS) || reads_reshaped(graph, self);
+}
+
+/* all of them, barriers where they stand in the program */
+static void note_units(struct price_graph *graph)
+{
+    const struct price_scratch *scratch = graph->scratch;
+    uint32_t arguments = graph->local->argument_count, barrier = 0;
+    for (uint32_t unit = arguments + (uint32_t)scratch->barrier_count, place = 1; unit < graph->count;
+         unit++) {
+        uint32_t step = scratch->kernels[graph->units[unit].first].step;
+        while (barrier < scratch->barrier_count && scratch->barriers[barrier].step < step)
+            describe(graph, arguments + barrier++, place++);
+        describe(graph, unit, place++);
+    }
+    for (uint32_t unit = arguments; unit < graph->count; unit++)
+        note_unit(graph, unit);
+}
+
+/* Barriers are placed at once, and so is what waits for nothing, but not where it makes several results
+ * (zeros of several tables): those stall. */
+static void make_ready(struct sweep *sweep, uint32_t unit, bool stalls)
 {
     struct price_graph *graph = sweep->graph;
-    if (graph->hidden[unit].early)
+    struct hidden *hidden = &graph->hidden[unit];
+    if ((hidden->early && !hidden->several) || hidden->barrier) {
         VEC_PUSH(&graph->stack, unit);
-    else if (graph->hidden[unit].collective)
+    } else if (hidden->collective) {
         push(graph, graph->dones, &sweep->dones, unit);
-    else
+    } else if (stalls) {
+        hidden->ready_ps = sweep->now_ps + EDGE_PS;
+        VEC_PUSH(&graph->fresh, unit);
+    } else {
         push(graph, graph->computations, &sweep->computations, unit);
+    }
 }
 
 /* the unit runs before all that was placed so far */
@@ -121,8 +229,17 @@ static void place(struct sweep *sweep, uint32_t self)
         uint32_t from = graph->edges.at[unit->reads + k];
         if (from >= graph->local->argument_count && --graph->hidden[from].readers == 0 &&
             graph->units[from].state != UNIT_PLACED)
-            make_ready(sweep, from);
+            make_ready(sweep, from, graph->hidden[self].stalls || graph->hidden[from].several);
     }
+}
+
+/* what has stalled for long enough is ready */
+static void ripen(struct sweep *sweep)
+{
+    struct price_graph *graph = sweep->graph;
+    while (sweep->fresh < graph->fresh.count &&
+           graph->hidden[graph->fresh.at[sweep->fresh]].ready_ps <= sweep->now_ps)
+        push(graph, graph->computations, &sweep->computations, graph->fresh.at[sweep->fresh++]);
 }
 
 /* Is the collective under way issued before the best computation runs? */
@@ -137,9 +254,8 @@ static bool issues(const struct sweep *sweep)
                         *best = &graph->hidden[graph->computations[0]];
     if (sweep->dones)
         return true;
-    return flying->before_ps > 0 &&
-           (flying->before_ps != best->depth_ps ? flying->before_ps > best->depth_ps
-                                                : sweep->flying - 1 > graph->computations[0]);
+    return flying->before_ps > 0 && (flying->before_ps != best->depth_ps ? flying->before_ps > best->depth_ps
+                                                                         : flying->place > best->place);
 }
 
 /* Units may wait for one another in a circle: kernels that run as one may read what a barrier lets through
@@ -151,10 +267,62 @@ static uint32_t break_circle(struct sweep *sweep)
     return sweep->last;
 }
 
+/* bytes of a product's result and of its other operand */
+static int64_t bytes_beside(const struct price_graph *graph, const struct spmd_step *dot, uint32_t operand)
+{
+    return graph->local->values[dot->results].bytes +
+           graph->local->values[graph->local->operands[dot->operands + 1 - operand]].bytes;
+}
+
+/* Do two products run as one? Those that read the same array do where one of them is small but for it.
+ * Source: XLA's dot merger; its threshold as final HLO has it (queries, keys and values one product, gates
+ * not). */
+static bool merges(const struct price_graph *graph, uint32_t self, uint32_t other)
+{
+    const struct spmd_step *dots[2] = {dot_of(graph, self), dot_of(graph, other)};
+    const uint32_t *operands = graph->local->operands;
+    for (uint32_t i = 0; dots[0] && dots[1] && i < 4; i++) {
+        uint32_t one = i & 1, second = i >> 1,
+                 buffer = buffer_of(graph->scratch, operands[dots[0]->operands + one]);
+        if (buffer != NDA_NONE && buffer == buffer_of(graph->scratch, operands[dots[1]->operands + second]) &&
+            (bytes_beside(graph, dots[0], one) <= MERGED_MOST ||
+             bytes_beside(graph, dots[1], second) <= MERGED_MOST))
+            return true;
+    }
+    return false;
+}
+
+/* the best computation, and what is merged with it */
+static void compute_next(struct sweep *sweep)
+{
+    struct price_graph *graph = sweep->graph;
+    uint32_t next, first = sweep->computations ? graph->computations[0] : break_circle(sweep);
+    do {
+        next = sweep->computations ? pop(graph, graph->computations, &sweep->computations) : first;
+        sweep->now_ps += graph->hidden[next].ps;
+        place(sweep, next);
+    } while (sweep->computations && merges(graph, next, graph->computations[0]));
+}
+
+/* Where all that is ready stalls, and no collective is sooner, time goes on. */
+static void wait_for_stalled(struct sweep *sweep)
+{
+    const struct price_graph *graph = sweep->graph;
+    ripen(sweep);
+    if (sweep->computations || sweep->fresh == graph->fresh.count || graph->stack.count)
+        return;
+    int64_t ready_ps = graph->hidden[graph->fresh.at[sweep->fresh]].ready_ps;
+    if (sweep->flying ? sweep->until_ps > ready_ps : !sweep->dones) {
+        sweep->now_ps = ready_ps;
+        ripen(sweep);
+    }
+}
+
 static void run_next(struct sweep *sweep)
 {
     struct price_graph *graph = sweep->graph;
     uint32_t next;
+    wait_for_stalled(sweep);
     if (graph->stack.count) {
         next = graph->stack.at[--graph->stack.count];
         sweep->now_ps += graph->hidden[next].ps;
@@ -168,9 +336,8 @@ static void run_next(struct sweep *sweep)
         sweep->now_ps = sweep->now_ps > sweep->until_ps ? sweep->now_ps : sweep->until_ps;
         sweep->flying = 0;
     } else {
-        next =
-            sweep->computations ? pop(graph, graph->computations, &sweep->computations) : break_circle(sweep);
-        sweep->now_ps += graph->hidden[next].ps;
+        compute_next(sweep);
+        return;
     }
     place(sweep, next);
 }
@@ -182,13 +349,12 @@ void price_order_hiding(struct price_graph *graph)
     GROW(graph->hidden, graph->hidden_room, graph->count);
     GROW(graph->computations, graph->computation_room, graph->count);
     GROW(graph->dones, graph->done_room, graph->count);
-    graph->stack.count = 0;
-    for (uint32_t unit = arguments; unit < graph->count; unit++)
-        note_unit(graph, unit);
+    note_units(graph);
+    graph->stack.count = graph->fresh.count = 0;
     place(&sweep, graph->count - 1);
     for (uint32_t unit = arguments; unit + 1 < graph->count; unit++)
         if (graph->units[unit].users == 0)
-            make_ready(&sweep, unit);
+            make_ready(&sweep, unit, false);
     while (sweep.left)
         run_next(&sweep);
     graph->placed = graph->count - arguments;

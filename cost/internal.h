@@ -181,6 +181,7 @@ struct value_work {
     uint8_t twice : 1;     /* stored in two shapes (fusion.c) */
     uint8_t inner : 1;     /* read in the kernel that makes it alone: never in memory (siblings.c) */
     uint8_t turned : 1;    /* its memory is in the order of a transposed gradient (memory.c) */
+    uint8_t chain : 1;     /* a product is computed of it of whose result one is (siblings.c) */
     uint8_t flat : 2; /* part of an array of one row, which takes 1 << flat times its elements (tiles.c) */
 };
 enum {
@@ -228,6 +229,8 @@ struct sibling_group {
     uint32_t region;           /* of the program between two marks; 0: outside all loops and branches */
     int64_t elements, reduced; /* of the leader: what it goes over; bytes of its reductions' results */
     bool free;                 /* of the leader: it may run before all other kernels */
+    bool aside;                /* of the leader: no product of the chain waits for its chain's results */
+    uint32_t since;            /* of the leader: step that its chain may run behind */
     uint32_t product;          /* that the kernel's result is stored instead of; NDA_NONE: of none */
 };
 
@@ -256,6 +259,7 @@ struct barrier {
 
 /* A reduce_scatter that may be combined with others (combine.c). */
 struct scatter {
+    uint32_t walk; /* its number in a walk from the first result (XLA:GPU); 0: it is not met */
     uint32_t kernel, op, origin;
     uint8_t element, reducer;
     uint8_t axes[MESH_MAX_AXES]; /* 0xff beyond the last */
@@ -306,6 +310,7 @@ struct price_scratch {
     size_t delta_room;      /* per time + 2; after price_memory: bytes alive */
     struct kernel *kernels; /* in program order */
     size_t kernel_count, kernel_room;
+    VEC(uint32_t) walk;       /* kernels to be looked at (combine.c) */
     struct barrier *barriers; /* in program order */
     size_t barrier_count, barrier_room;
     const struct kernel *line; /* the kernels in the order whose memory is priced; borrowed */
@@ -354,6 +359,8 @@ struct price_scratch {
     bool reduces_in_place; /* of the backend */
     int64_t scatter_most;  /* devices of a reduce_scatter that is one; more: an all_reduce */
     bool least_order;      /* of the backend */
+    bool hides;            /* of the backend */
+    bool barriers_bind;    /* the backend orders the program with its barriers, and it has some */
     struct scatter *scatters;
     size_t scatter_room;
     uint32_t *combined_last, combined_count; /* place of the last member in the line */
@@ -559,6 +566,11 @@ bool price_has_outer(const struct spmd_local *local, uint32_t value, uint8_t ato
 /* blocks.c: bytes of the blocks that a gather or scatter along an inner dimension orders by a copy; or 0 */
 int64_t price_ordered_copy(const struct price_scratch *scratch, const struct spmd_local *local,
                            const struct spmd_step *step);
+/* .. that is in memory beside operand and result while it runs. XLA:GPU makes what it scatters in the
+ * order that it is sent in, and copies what the update reads instead (memory.c); the time of the one is
+ * charged for that of the other. */
+int64_t price_held_copy(const struct price_scratch *scratch, const struct spmd_local *local,
+                        const struct spmd_step *step);
 /* after price_fuse: the kernels depth first from the results; borrowed from the scratch until its next
  * call */
 const struct kernel *price_depth_first(struct price_scratch *scratch, const struct spmd_local *local);
@@ -583,7 +595,8 @@ static inline const struct op_info *step_info(const struct price_scratch *scratc
  * operands, which are in memory */
 static inline bool price_is_barrier(const struct price_scratch *scratch, const struct spmd_step *step)
 {
-    return scratch->least_order && step->kind == SPMD_OP && !step->depth && step_info(scratch, step)->barrier;
+    return scratch->barriers_bind && step->kind == SPMD_OP && !step->depth &&
+           step_info(scratch, step)->barrier;
 }
 /* Is what the kernel reads through a barrier there at a step? (Not where the barrier may wait for that.) */
 static inline bool price_is_through(const struct price_scratch *scratch, const struct kernel *kernel,

@@ -69,7 +69,7 @@ static void find_tenants(const struct price_scratch *scratch, const struct spmd_
                 VEC_PUSH(&out->fit, tenant);
         }
         int64_t copied =
-            step->combined ? 0 : price_ordered_copy(scratch, local, step); /* a tuple's are not counted */
+            step->combined ? 0 : price_held_copy(scratch, local, step); /* a tuple's are not counted */
         struct lender blocks = {{i, i + 1}, step->results, true, copied};
         if (blocks.bytes && blocks.bytes >= least && !scratch->values[step->results].lent &&
             may_lie_in(&blocks, result))

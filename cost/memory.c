@@ -347,10 +347,13 @@ static void place_copies(struct price_scratch *scratch, const struct spmd_local 
                          const struct spmd_step *step, struct live_range now)
 {
     uint8_t part = part_of(scratch, local, step);
-    int64_t ordered = price_ordered_copy(scratch, local, step),
+    int64_t ordered = price_held_copy(scratch, local, step),
             gathered = price_gathered_copy(scratch, local, step);
     add_range(scratch, part, ordered, now);
     price_heap_add(scratch, step->results, ordered, now);
+    bool wide = step->kind == SPMD_OP && step->result_count == 1 && scratch->values[step->results].wide;
+    if (wide && scratch->rules & COST_FUSE_STRIDED && price_turns_wide(scratch, local, step))
+        add_range(scratch, part, local->values[step->results].bytes, now); /* until it is turned */
     if (gathered) {
         uint32_t made = scratch->at[price_gathered_by(scratch, local, step)];
         now = (struct live_range){made, made + 1};
@@ -627,6 +630,23 @@ static bool made_turned(const struct price_scratch *scratch, const struct spmd_l
            local->steps[local->values[value].step].kind == SPMD_OP;
 }
 
+/* Is a gradient read that was scattered along a dimension of the argument that is not its outermost one?
+ * What XLA:GPU scatters lies with that dimension outermost, so that the update writes across the argument
+ * and reads a copy. */
+static bool is_scattered_across(const struct price_scratch *scratch, const struct spmd_local *local,
+                                const struct kernel *k, uint32_t argument)
+{
+    const uint8_t *at = local->values[argument].form.at;
+    for (uint32_t root = k->roots; root < k->roots + k->root_count; root++) {
+        uint32_t made = local->values[scratch->pool[root].value].step;
+        const struct spmd_step *step = made == SPMD_NONE ? NULL : &local->steps[made];
+        for (uint32_t axis = 0; step && step->kind == SPMD_REDUCE_SCATTER && axis < step->axis_count; axis++)
+            if (price_has_outer(local, argument, at[step->axes[axis]]))
+                return true;
+    }
+    return false;
+}
+
 /* Bytes that move because arguments are copied into the other order for this kernel, and because it runs
  * apart from the updates that make what it reads; notes what is in that order now. With ranges the copies
  * take memory: `now` is the kernel's time, moments are copied from `idle` on. */
@@ -635,13 +655,18 @@ static int64_t turn_arguments(struct price_scratch *scratch, const struct spmd_l
 {
     const struct spmd_step *step = &local->steps[k->step];
     const struct root *roots = scratch->pool + k->roots;
-    bool update = false, placed = scratch->rules & COST_FUSE_TURNED;
+    bool update = false, scattered = false, placed = scratch->rules & COST_FUSE_TURNED;
     int64_t bytes = 0;
-    for (uint32_t i = 0; i < k->root_count; i++)
+    for (uint32_t i = 0; i < k->root_count; i++) {
+        uint32_t made = local->values[roots[i].value].step;
         update |= is_turned(scratch, local, roots[i].value);
-    if (!update || step->kind != SPMD_OP || step_info(scratch, step)->class == OP_MATMUL)
+        scattered |= made != SPMD_NONE && local->steps[made].kind == SPMD_REDUCE_SCATTER;
+    }
+    scattered &= ranges && !placed; /* the time of those is charged with their collectives' */
+    if ((!update && !scattered) || step->kind != SPMD_OP || step_info(scratch, step)->class == OP_MATMUL)
         return 0;
-    scratch->values[step->results].turned = local->values[step->results].bytes > TURNED_LEAST;
+    if (update)
+        scratch->values[step->results].turned = local->values[step->results].bytes > TURNED_LEAST;
     for (uint32_t i = 0; i < k->root_count; i++) {
         uint32_t argument = roots[i].value;
         if (argument >= local->argument_count && k->shared_bytes && made_turned(scratch, local, argument))
@@ -649,6 +674,8 @@ static int64_t turn_arguments(struct price_scratch *scratch, const struct spmd_l
         if (argument >= local->argument_count || local->values[argument].bytes <= TURNED_LEAST ||
             scratch->values[argument].turned ||
             (placed && price_innermost_size(local, argument) < TILE_LANES))
+            continue;
+        if (!update && !is_scattered_across(scratch, local, k, argument))
             continue;
         /* (what is short lies outermost in libtpu's arguments: in a transposed gradient's order already) */
         int64_t read = roots[i].bytes; /* of a slice no more than that is copied */

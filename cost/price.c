@@ -154,8 +154,7 @@ void price_local(const struct spmd_local *local, const struct cost_machine *mach
     struct price_scratch *s = *scratch = *scratch ? *scratch : price_scratch_create(NULL);
     s->fold = fold;
     find_kernels(local, machine, scratch, out);
-    if (machine->order == COST_ORDER_EITHER && machine->asynchronous && machine->backend->hides &&
-        !s->program->has_barriers)
+    if (machine->order == COST_ORDER_EITHER && machine->asynchronous && machine->backend->hides)
         price_hiding_order(s, local, out);
     else if (machine->order == COST_ORDER_EITHER)
         price_orders(s, local, out);
@@ -322,10 +321,10 @@ static struct price_live *live_in(const struct price_scratch *scratch, const str
     }
     const struct spmd_step *entry = begun ? &local->steps[scratch->line[now].step] : NULL;
     if (entry && !(entry->combined && packed(local, scratch->line[now].step)) &&
-        price_ordered_copy(scratch, local, entry) > 0 &&
+        price_held_copy(scratch, local, entry) > 0 &&
         /* beside what is put in order: the blocks as they came, or as they go */
         !scratch->values[entry->results].lent)
-        VEC_PUSH(&out, ((struct price_live){entry->results, price_ordered_copy(scratch, local, entry)}));
+        VEC_PUSH(&out, ((struct price_live){entry->results, price_held_copy(scratch, local, entry)}));
     for (uint32_t kernel = 0; begun && kernel < scratch->kernel_count; kernel++) {
         const struct spmd_step *gather = &local->steps[scratch->kernels[kernel].step];
         int64_t copied = price_gathered_copy(scratch, local, gather);

@@ -21,6 +21,7 @@ static void graph_destroy(struct price_graph *graph)
     VEC_FREE(&graph->waits);
     VEC_FREE(&graph->reads);
     VEC_FREE(&graph->ready);
+    VEC_FREE(&graph->fresh);
     free(graph->links);
     free(graph->feeds);
     free(graph->hidden);
@@ -62,6 +63,7 @@ void price_scratch_destroy(struct price_scratch *scratch)
     free(scratch->groups);
     free(scratch->readers);
     free(scratch->barriers);
+    VEC_FREE(&scratch->walk);
     free(scratch->scatters);
     free(scratch->combined_last);
     free(scratch->late);
@@ -95,6 +97,7 @@ static void take_rules(struct price_scratch *scratch, const struct cost_machine 
     scratch->reduces_in_place = machine->backend->reduces_in_place;
     scratch->scatter_most = machine->backend->scatters_in_host ? device->devices_per_host : INT64_MAX;
     scratch->least_order = machine->backend->least_order;
+    scratch->hides = machine->backend->hides;
     scratch->effort_scale =
         h100_flops_per_byte * device->memory_bytes_per_s / device->rate_flops[COST_RATE_F32];
     bool takes_in = scratch->rules & COST_FUSE_PRODUCTS;
@@ -111,6 +114,7 @@ void price_prepare(struct price_scratch *scratch, const struct spmd_local *local
         price_program_destroy(scratch->program);
         scratch->program = price_program_create(local->nda);
     }
+    scratch->barriers_bind = (scratch->least_order || scratch->hides) && scratch->program->has_barriers;
     GROW(scratch->uses, scratch->use_room, local->value_count + 1);
     GROW(scratch->values, scratch->value_room, local->value_count + 1);
     GROW(scratch->times, scratch->time_room, local->value_count + 1);

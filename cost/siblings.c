@@ -7,6 +7,8 @@
  * every buffer it reads was there before the leader ran or is an elementwise result of the group, and it
  * shares at least one. What is one number of arguments (a rate of learning) could run before everything: it
  * is there at any time, and joins only its like, so that units still wait for earlier ones alone.
+ * For XLA:GPU a chain whose results no more than weights' gradients are made of runs at the place of the last
+ * kernel that joined: there all is read that the chain of products made meanwhile, and is not held for it.
  * Reductions join only reductions of as many results. What it saves are bytes and a launch, and the
  * depth-first order runs the group at one place; which buffers there are is fusion.c's matter. Source:
  * XLA's multi-output fusion. */
@@ -49,6 +51,30 @@ static bool may_run_first(const struct price_scratch *scratch, const struct spmd
     return true;
 }
 
+/* Flags what products are computed of whose results are read by products again: of the other values no more
+ * than gradients of weights are made. What a region reads is flagged. */
+static void flag_chain(struct price_scratch *scratch, const struct spmd_local *local)
+{
+    for (size_t i = scratch->kernel_count; i-- > 0;) {
+        const struct kernel *k = &scratch->kernels[i];
+        const struct spmd_step *step = &local->steps[k->step];
+        bool marks =
+            !step_is_local(step->kind) && !spmd_step_is_collective(step) && step->kind != SPMD_RESULT;
+        bool product = step->kind == SPMD_OP && step_info(scratch, step)->class == OP_MATMUL, chain = marks;
+        for (uint32_t result = step->results; result < step->results + step->result_count; result++)
+            chain |= scratch->values[result].chain || (product && scratch->uses[result].feeds_matmul);
+        for (uint32_t root = k->roots; chain && root < k->roots + k->root_count; root++)
+            scratch->values[scratch->pool[root].value].chain = 1;
+    }
+}
+
+/* May the kernel run where a later one does that shares what it reads? So it may when nothing of the chain
+ * waits for it: what sums up a gain's gradient, or computes an activation again for a weight's. */
+static bool runs_aside(const struct price_scratch *scratch, const struct spmd_step *step)
+{
+    return scratch->hides && !step->depth && !scratch->values[step->results].chain;
+}
+
 /* bytes that the kernel need not read when it runs with the group of `leader`; 0: it may not */
 static int64_t shared_bytes(const struct price_scratch *scratch, const struct spmd_local *local,
                             uint32_t kernel, uint32_t leader)
@@ -64,8 +90,9 @@ static int64_t shared_bytes(const struct price_scratch *scratch, const struct sp
         return 0;
     for (uint32_t i = k->roots; i < k->roots + k->root_count; i++) {
         uint32_t value = scratch->pool[i].value, maker = local->values[value].step;
-        bool before = maker == SPMD_NONE || maker < scratch->kernels[leader].step ||
-                      (!group->free && is_free(scratch, local, maker));
+        bool before = maker == SPMD_NONE || maker < group->since ||
+                      (!group->free && is_free(scratch, local, maker)) ||
+                      (group->aside && scratch->values[value].chain);
         if (before && scratch->readers[value] != leader + 1)
             continue;
         if (!before && (!may_share(scratch, &local->steps[maker]) || reduces(scratch, &local->steps[maker]) ||
@@ -87,8 +114,11 @@ static void chain(struct price_scratch *scratch, const struct spmd_local *local,
     if (local->steps[k->step].depth > 0 ||
         price_keeps_apart(scratch, local->steps[first->step].results, local->steps[k->step].results))
         return;
-    scratch->kernels[scratch->groups[leader].last].next = kernel;
-    scratch->groups[leader].last = kernel;
+    struct sibling_group *group = &scratch->groups[leader];
+    scratch->kernels[group->last].next = kernel;
+    group->last = kernel;
+    group->since = group->aside ? k->step : group->since;
+    group->aside &= runs_aside(scratch, &local->steps[k->step]);
     k->follows = true;
 }
 
@@ -121,7 +151,7 @@ static void join(struct price_scratch *scratch, const struct spmd_local *local, 
     struct kernel *k = &scratch->kernels[kernel];
     const struct spmd_step *step = &local->steps[k->step];
     struct sibling_group *own = &scratch->groups[kernel];
-    *own = (struct sibling_group){.leader = kernel, .last = kernel, .region = region};
+    *own = (struct sibling_group){.leader = kernel, .last = kernel, .region = region, .since = k->step};
     scratch->at[k->step] = kernel;
     if (!step_is_local(step->kind) || !may_share(scratch, step))
         return;
@@ -129,6 +159,7 @@ static void join(struct price_scratch *scratch, const struct spmd_local *local, 
     own->elements = value_elements(local, reduce ? local->operands[step->operands] : step->results);
     own->reduced = reduce ? local->values[step->results].bytes : 0;
     own->free = may_run_first(scratch, local, k, own->elements);
+    own->aside = !own->free && runs_aside(scratch, step);
     if (!k->root_count && own->elements > 1 && !step->depth && scratch->rules & COST_FUSE_GATHERED) {
         join_zeros(scratch, local, kernel, zeros);
         return;
@@ -213,6 +244,8 @@ void price_siblings(struct price_scratch *scratch, const struct spmd_local *loca
     GROW(scratch->readers, scratch->reader_room, local->value_count + 1);
     memset(scratch->readers, 0, (size_t)local->value_count * sizeof *scratch->readers);
     uint32_t marks = 0;
+    if (scratch->hides)
+        flag_chain(scratch, local);
     struct zeros zeros = {.count = 0};
     for (uint32_t kernel = 0; kernel < scratch->kernel_count; kernel++) {
         const struct spmd_step *step = &local->steps[scratch->kernels[kernel].step];

@@ -15,7 +15,7 @@
 
 static const char REQUEST[] =
     "{\"module\": \"sha256:" DIGEST "\", \"mesh\": {\"axes\": [{\"name\": \"data\", \"size\": 4}]}, "
-    "\"device\": \"a100-40\", \"planner\": \"auto\", \"outputs\": [\"plan\"]}";
+    "\"device\": \"tpu-v5e\", \"planner\": \"auto\", \"outputs\": [\"plan\"]}";
 
 /* whether segments take the network's place after so many evaluations of a search that found `best` */
 static bool race(struct planner_job *job, uint64_t evaluations, struct cost best)

@@ -15,7 +15,7 @@
 
 static const char REQUEST[] =
     "{\"module\": \"sha256:" DIGEST "\", \"mesh\": {\"axes\": [{\"name\": \"data\", \"size\": 4}, "
-    "{\"name\": \"model\", \"size\": 2}]}, \"device\": \"a100-40\", \"planner\": \"auto\", "
+    "{\"name\": \"model\", \"size\": 2}]}, \"device\": \"tpu-v5e\", \"planner\": \"auto\", "
     "\"outputs\": [\"plan\", \"manual\"], \"proof\": true}";
 
 struct planned {
