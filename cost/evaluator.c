@@ -24,6 +24,7 @@ struct evaluator {
     struct plan_context *folded_context;
     struct thin *thin; /* NULL: layers are not alike */
     struct price_program *folded_program;
+    bool doubted; /* its peaks near the limit */
     struct price_least *least, *folded_least;
 };
 
@@ -153,6 +154,7 @@ bool evaluator_fold(struct evaluator *evaluator, uint32_t kept)
     evaluator->folded_program = NULL;
     evaluator->folded_context = NULL;
     evaluator->thin = NULL;
+    evaluator->doubted = false;
     evaluator->fold = kept ? fold_create(plan_context_nda(evaluator->context), kept) : NULL;
     if (!evaluator->fold)
         return false;
@@ -161,6 +163,11 @@ bool evaluator_fold(struct evaluator *evaluator, uint32_t kept)
     evaluator->folded_least = price_least_create(evaluator->program, &evaluator->machine, evaluator->fold);
     evaluator->thin = thin_create(evaluator->context, evaluator->fold);
     return true;
+}
+
+void evaluator_doubt_peaks(struct evaluator *evaluator)
+{
+    evaluator->doubted = true;
 }
 
 uint32_t evaluator_fold_layers(const struct evaluator *evaluator)
@@ -258,12 +265,12 @@ enum error_code evaluator_price(struct evaluator_session *evaluator_session, con
  * seen, and 3 of 188 plans of t2b on GPUs are beyond this, all of them wrong (bench/fold.c). */
 static const double BELIEVED = 1.1;
 
-/* An order that hides collectives puts off what a fold's few layers have less of: up to 14 % apart were seen
- * (bench/fold.c). That matters near the limit alone. */
-static bool is_believed(const struct evaluator *evaluator, const struct price *price)
+/* An order that hides collectives puts off what a fold's few layers have less of: up to 24 % apart were seen.
+ * That matters near the limit alone, where it is found of all layers (unfold_memory.c). */
+static bool is_believed(const struct price_scratch *scratch, const struct price *price)
 {
     return price->peak_order == COST_ORDER_HIDING
-               ? !price_near_limit(price, evaluator->machine.memory_limit_bytes)
+               ? scratch->hiding_known
                : (double)price->depth_first_peak_bytes <= BELIEVED * (double)price->program_peak_bytes;
 }
 
@@ -289,11 +296,11 @@ static enum error_code price_fold(struct evaluator_session *session, const struc
     struct memo *memo = slot_of(session, key);
     if (!is_known(memo, key, limits)) {
         struct price_fold fold = {evaluator->fold->part, evaluator->fold->value_part, evaluator->fold->copies,
-                                  &evaluator->fold->places};
+                                  &evaluator->fold->places, evaluator->doubted};
         struct stage stage = {evaluator->folded_context, &fold, evaluator->folded_least};
         struct memo fresh = {.hash = key, .used = true};
         TRY(price_once(evaluator, &stage, plan, limits, &session->folded, &fresh.price, &fresh.rough, e));
-        fresh.refused = !is_believed(evaluator, &fresh.price);
+        fresh.refused = !is_believed(session->folded.scratch, &fresh.price);
         *memo = fresh;
     }
     *priced = !memo->refused || is_hopeless(evaluator, &memo->price, limits);

@@ -49,6 +49,7 @@ struct price_fold {
     const uint8_t *part, *value_part; /* by op, by value; borrowed */
     int64_t copies;
     const struct fold_places *places; /* borrowed */
+    bool doubted;                     /* evaluator_doubt_peaks */
 };
 /* Full pricing of a local program: the time of its steps as they stand; the memory in that order, and of
  * COST_ORDER_EITHER also depth first (schedule.c), for a compiler may choose: an order in the text binds
@@ -142,6 +143,9 @@ const struct price *evaluator_unsharded(const struct evaluator *evaluator);
  * even, at least 4), or as a whole where kept is 0. false: it does not fold so; it is priced as a whole then.
  * Before any session of the evaluator is created. */
 bool evaluator_fold(struct evaluator *evaluator, uint32_t kept);
+/* Of the fold, where collectives are hidden: plans near the limit are priced as a whole from now on, not only
+ * where all layers' peak cannot be found. Until the next evaluator_fold. */
+void evaluator_doubt_peaks(struct evaluator *evaluator);
 uint32_t evaluator_fold_layers(const struct evaluator *evaluator); /* of the program; 0: it is not folded */
 
 /* One evaluation: walk + price. A session belongs to one thread and remembers prices by plan hash and

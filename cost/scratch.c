@@ -81,7 +81,7 @@ void price_scratch_destroy(struct price_scratch *scratch)
  * in */
 static const double h100_flops_per_byte = 67e12 / 3350e9;
 
-static void take_rules(struct price_scratch *scratch, const struct cost_machine *machine)
+void price_take_rules(struct price_scratch *scratch, const struct cost_machine *machine)
 {
     const struct cost_device *device = &machine->device;
     scratch->rules = machine->backend->fusion;
@@ -105,7 +105,7 @@ static void take_rules(struct price_scratch *scratch, const struct cost_machine 
 void price_prepare(struct price_scratch *scratch, const struct spmd_local *local,
                    const struct cost_machine *machine)
 {
-    take_rules(scratch, machine);
+    price_take_rules(scratch, machine);
     if (!scratch->program || scratch->program->nda != local->nda) {
         BASE_CHECK(!scratch->program_shared);
         price_program_destroy(scratch->program);
