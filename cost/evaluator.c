@@ -170,6 +170,11 @@ void evaluator_doubt_peaks(struct evaluator *evaluator)
     evaluator->doubted = true;
 }
 
+const struct fold *evaluator_fold_of(const struct evaluator *evaluator)
+{
+    return evaluator->fold;
+}
+
 uint32_t evaluator_fold_layers(const struct evaluator *evaluator)
 {
     return evaluator->fold ? evaluator->fold->layers : 0;

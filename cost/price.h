@@ -146,6 +146,8 @@ bool evaluator_fold(struct evaluator *evaluator, uint32_t kept);
 /* Of the fold, where collectives are hidden: plans near the limit are priced as a whole from now on, not only
  * where all layers' peak cannot be found. Until the next evaluator_fold. */
 void evaluator_doubt_peaks(struct evaluator *evaluator);
+struct fold;
+const struct fold *evaluator_fold_of(const struct evaluator *evaluator); /* borrowed; NULL: not folded */
 uint32_t evaluator_fold_layers(const struct evaluator *evaluator); /* of the program; 0: it is not folded */
 
 /* One evaluation: walk + price. A session belongs to one thread and remembers prices by plan hash and
