@@ -135,6 +135,8 @@ enum error_code evaluator_create(const struct plan_context *context, const struc
                                  const struct spmd_options *options, struct evaluator **out,
                                  struct error *e) BASE_CHECKED;
 void evaluator_destroy(struct evaluator *evaluator);
+/* gives back the working memory of large programs that sessions share; the next price makes it anew */
+void evaluator_rest(const struct evaluator *evaluator);
 const struct plan_context *evaluator_context(const struct evaluator *evaluator);
 const struct cost_machine *evaluator_machine(const struct evaluator *evaluator);
 const struct spmd_options *evaluator_options(const struct evaluator *evaluator);

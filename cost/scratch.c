@@ -116,11 +116,7 @@ void price_prepare(struct price_scratch *scratch, const struct spmd_local *local
     GROW(scratch->times, scratch->time_room, local->value_count + 1);
     GROW(scratch->fates, scratch->fate_room, local->step_count + 1);
     GROW(scratch->ranges, scratch->range_room, local->value_count + 1);
-    GROW(scratch->deltas, scratch->delta_room, local->step_count + 2);
-    for (int part = 0; scratch->fold && part < 2; part++)
-        GROW(scratch->part_deltas[part], scratch->part_delta_room[part], local->step_count + 2);
     GROW(scratch->at, scratch->at_room, local->step_count + 1);
-    GROW(scratch->kernels, scratch->kernel_room, local->step_count + 1);
     GROW(scratch->loop_end, scratch->loop_room, local->step_count + 1);
     memset(scratch->uses, 0, (size_t)local->value_count * sizeof *scratch->uses);
     if (scratch->rules & COST_FUSE_BYTES)

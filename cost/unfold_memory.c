@@ -200,7 +200,6 @@ bool price_unfolded_peak(struct price_unfolded *unfolded, struct price *out)
         kernel->shared_bytes = 0;
         kernel->follows = false;
     }
-    GROW(scratch->deltas, scratch->delta_room, scratch->kernel_count + 2);
     GROW(scratch->at, scratch->at_room, scratch->kernel_count + 1);
     price_combine(scratch, &unfolded->local);
     price_siblings(scratch, &unfolded->local);

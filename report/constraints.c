@@ -4,7 +4,6 @@
 #include "emit/emit.h"
 #include "report/report.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +11,7 @@ enum {
     NEAR_DEPTH = 6,
     NEAR_VALUES = 64
 }; /* how far back, and over how many values, arguments are looked for */
+enum { LOCATION_ROOM = 160, TYPE_ROOM = 96, SPEC_ROOM = 256 }; /* of texts in a report */
 
 static bool said(const struct report_constraint *constraint, const char *name)
 {
@@ -109,7 +109,7 @@ static uint32_t maker_of(const struct ir_program *program, uint32_t value)
 static struct hash128 key_of(const struct ir_program *program, uint32_t value)
 {
     const struct ir_value *at = &program->values[value];
-    char location[sizeof((struct report_constraint *)0)->location];
+    char location[LOCATION_ROOM];
     uint64_t kind =
         at->op == IR_NONE ? 2 * (uint64_t)at->block + only_read(program, value) : program->ops[at->op].code;
     const char *name = at->op == IR_NONE ? "" : called(program, at->op);
@@ -186,55 +186,77 @@ static void count_alike(const struct places *places, uint32_t value, struct repo
     }
 }
 
-static void name_op(const struct ir_program *program, uint32_t op, char *out, size_t room)
+/* a text that as many constraints share as follow each other: of one layer, or one kind */
+static const char *keep(struct report *report, const char *before, const char *text)
 {
-    snprintf(out, room, "%s", ir_string(program, ir_location_name(program, program->ops[op].loc, NULL)));
+    return before && strcmp(before, text) == 0 ? before : arena_strndup(report->arena, text, strlen(text));
 }
 
-static void describe_uses(const struct places *places, const struct propagate_constraint *from,
-                          struct report_constraint *constraint)
+static const char *name_of(const struct ir_program *program, uint32_t op)
+{
+    return ir_string(program, ir_location_name(program, program->ops[op].loc, NULL));
+}
+
+static const char *place_of(struct report *report, uint32_t op, const char *before)
+{
+    char location[LOCATION_ROOM];
+    report_location(plan_context_nda(evaluator_context(report->evaluator))->program, op, location,
+                    sizeof location);
+    return keep(report, before, location);
+}
+
+static void describe_uses(struct report *report, const struct places *places,
+                          const struct propagate_constraint *from, struct report_constraint *constraint)
 {
     const struct nda *n = places->n;
-    for (uint32_t i = 0; i < from->use_count && constraint->use_count < REPORT_NEAR_ARGUMENTS; i++) {
+    uint32_t most = from->use_count < REPORT_NEAR_ARGUMENTS ? from->use_count : REPORT_NEAR_ARGUMENTS;
+    constraint->uses = arena_alloc(report->arena, (most + 1) * sizeof *constraint->uses);
+    for (uint32_t i = 0; i < from->use_count && constraint->use_count < most; i++) {
         const struct nda_space *space = &n->spaces[places->slot_space[from->uses[i]]];
         if (space->kind != NDA_SPACE_OP)
             continue;
-        struct report_use *use = &constraint->uses[constraint->use_count++];
-        snprintf(use->op, sizeof use->op, "%s", ir_op_name(n->program, space->op));
-        report_location(n->program, space->op, use->location, sizeof use->location);
-        name_op(n->program, space->op, use->name, sizeof use->name);
+        constraint->uses[constraint->use_count++] = (struct report_use){
+            keep(report, NULL, ir_op_name(n->program, space->op)), place_of(report, space->op, NULL),
+            keep(report, NULL, name_of(n->program, space->op))};
     }
     constraint->at_uses = true;
 }
 
-static void describe(const struct report *report, const struct places *places,
-                     const struct propagate_constraint *from, struct report_constraint *constraint)
+static const char *maker_name(const struct ir_program *program, uint32_t value, uint32_t loop)
+{
+    return program->values[value].op != IR_NONE ? ir_op_name(program, program->values[value].op)
+           : loop == IR_NONE                    ? "argument"
+           : only_read(program, value)          ? "loop input"
+                                                : "loop value";
+}
+
+/* before: the constraint before it, whose texts may be the same */
+static void describe(struct report *report, const struct places *places,
+                     const struct propagate_constraint *from, const struct report_constraint *before,
+                     struct report_constraint *constraint)
 {
     const struct plan_context *context = evaluator_context(report->evaluator);
     const struct nda *n = plan_context_nda(context);
     const struct ir_value *value = &n->program->values[from->value];
-    uint32_t loop = loop_of(n->program, from->value);
+    uint32_t loop = loop_of(n->program, from->value), op = loop == IR_NONE ? value->op : loop;
+    char text[SPEC_ROOM];
     constraint->value = from->value;
-    snprintf(constraint->op, sizeof constraint->op, "%s",
-             value->op != IR_NONE                 ? ir_op_name(n->program, value->op)
-             : loop == IR_NONE                    ? "argument"
-             : only_read(n->program, from->value) ? "loop input"
-                                                  : "loop value");
-    report_location(n->program, loop == IR_NONE ? value->op : loop, constraint->location,
-                    sizeof constraint->location);
-    if (value->op != IR_NONE || loop != IR_NONE)
-        name_op(n->program, loop == IR_NONE ? value->op : loop, constraint->name, sizeof constraint->name);
-    if (value->op == IR_NONE && value->block == n->block)
-        snprintf(constraint->location, sizeof constraint->location, "%s", n->arguments[value->index].name);
+    constraint->op = keep(report, before->op, maker_name(n->program, from->value, loop));
+    constraint->location = value->op == IR_NONE && value->block == n->block
+                               ? keep(report, before->location, n->arguments[value->index].name)
+                               : place_of(report, op, before->location);
+    constraint->name = op != IR_NONE ? keep(report, before->name, name_of(n->program, op)) : "";
     constraint->result = value->op == IR_NONE && loop == IR_NONE ? 0 : value->index;
-    report_type(n->program, from->value, constraint->type, sizeof constraint->type);
+    report_type(n->program, from->value, text, TYPE_ROOM);
+    constraint->type = keep(report, before->type, text);
     (void)spmd_form_sharding(n, plan_context_mesh(context), from->value, &from->form, &constraint->sharding);
-    report_spec(&constraint->sharding, plan_context_mesh(context), constraint->spec, sizeof constraint->spec);
+    report_spec(&constraint->sharding, plan_context_mesh(context), text, sizeof text);
+    constraint->spec = keep(report, before->spec, text);
     name_arguments(n, from->value, constraint);
-    if (value->op != IR_NONE || loop != IR_NONE)
+    if (op != IR_NONE)
         count_alike(places, from->value, constraint);
     if (from->uses)
-        describe_uses(places, from, constraint);
+        describe_uses(report, places, from, constraint);
 }
 
 /* With all constraints the model reduces each partial sum where it is made; the annotated module writes sums
@@ -280,8 +302,10 @@ void report_add_constraints(struct report *report, const struct spmd_constraints
     report->moved_list_bytes = found->list_bytes;
     report->moved_annotated_bytes = found->all_bytes;
     struct places places;
+    const struct report_constraint none = {0};
     find_places(plan_context_nda(evaluator_context(report->evaluator)), &places);
     for (uint32_t i = 0; i < found->count; i++)
-        describe(report, &places, &found->list[i], &report->constraints[i]);
+        describe(report, &places, &found->list[i], i ? &report->constraints[i - 1] : &none,
+                 &report->constraints[i]);
     release_places(&places);
 }
