@@ -14,8 +14,9 @@
  * the function's results want comes last, result by result. Small all_reduces wait in buckets, as in the walk
  * (spmd/combine.c): they are unfolded where they were made, and the buckets are filled again.
  *
- * What a copy reads: what its model reads, as many layers on. The value of a layer that stays is the version
- * made as the same version there.
+ * What a copy reads: what its model reads, as many layers on, arguments too. What a kernel that is left reads
+ * across the cut: as many layers further off as are gone between. The value of a layer that stays is the
+ * version made as the same version there.
  *
  * Local program and scratch of the fold stay as they are. */
 #include "cost/unfold.h"
