@@ -291,8 +291,11 @@ static void find_places(struct cut *cut)
     for (uint32_t value = 0; value < program->value_count; value++)
         places->result[value] = NDA_NONE;
     uint32_t back = ir_block_terminator(program, cut->map.nda->block);
-    for (uint32_t i = places->results; i-- > 0;)
-        places->result[ir_operand(program, back, i)] = i;
+    places->returned = mem_alloc(((size_t)places->results + 1) * sizeof *places->returned);
+    for (uint32_t i = places->results; i-- > 0;) {
+        places->returned[i] = ir_operand(program, back, i);
+        places->result[places->returned[i]] = i;
+    }
     for (uint32_t i = 0; i < body->op_count; i++) {
         places->at[i] = program->block_ops[body->ops + i];
         place_op(cut, places->at[i], places->at[i], i);
@@ -342,6 +345,7 @@ void fold_destroy(struct fold *fold)
     free(fold->places.position);
     free(fold->places.at);
     free(fold->places.result);
+    free(fold->places.returned);
     free(fold->spaces);
     free(fold->arguments);
     free(fold);

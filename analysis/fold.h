@@ -35,7 +35,8 @@ struct fold_places {
     uint32_t *position;       /* by op: in the body */
     uint32_t *at;             /* by position: the op */
     uint32_t positions;
-    uint32_t *result; /* by value: the first result of the function that it is; NDA_NONE */
+    uint32_t *result;   /* by value: the first result of the function that it is; NDA_NONE */
+    uint32_t *returned; /* by result: the value of the whole program */
     uint32_t results;
     int32_t from, until; /* layers [from, until) are gone */
 };

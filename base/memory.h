@@ -27,12 +27,13 @@ void *arena_alloc(struct arena *arena, size_t bytes); /* 16-byte aligned, zeroed
 char *arena_strndup(struct arena *arena, const char *text, size_t size);
 char *arena_printf(struct arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Makes `array` hold at least `needed` elements; `room`, of any unsigned type, is how many it holds. Doubles,
- * so that filling an array one by one costs a constant time an element. May move the array. */
+/* Makes `array` hold at least `needed` elements; `room`, of any unsigned type, is how many it holds. Grows by
+ * a share (small ones double), so that filling an array one by one costs a constant time an element. May
+ * move the array. */
 #define MEM_GROW(array, room, needed)                                                                        \
     do {                                                                                                     \
         if ((room) < (needed)) {                                                                             \
-            __typeof__(room) room_ = (room) ? (room) * 2 : 8;                                                \
+            __typeof__(room) room_ = (room) < 4096 ? (room) * 2 + 8 : (room) + (room) / 4;                   \
             if (room_ < (needed))                                                                            \
                 room_ = (needed);                                                                            \
             (array) = mem_realloc((array), room_, sizeof *(array));                                          \

@@ -345,6 +345,8 @@ int cmd_plan(int argc, char **argv)
     struct api_request *request = NULL;
     struct ir_program image = {0};
     char *json = NULL;
+    /* arrays of large programs go back to the system when a stage is done with them */
+    mallopt(M_MMAP_THRESHOLD, 256 << 10);
     int status = take_options(&command, argc, argv);
     if (status >= 0)
         goto out;

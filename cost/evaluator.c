@@ -6,12 +6,23 @@
 #include "analysis/thin.h"
 #include "cost/internal.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    MEMO_BITS = 14
-}; /* 16,384 prices a session, 2 MiB: a search makes at most a few thousand. Not tuned */
+    MEMO_BITS = 12
+}; /* 4,096 prices a session, 1 MiB: a search makes a few thousand, and knows those itself. Not tuned */
+
+/* working memory for one program */
+struct workshop {
+    struct spmd_local local;
+    struct price_scratch *scratch; /* NULL: not made yet */
+};
+
+/* From so many ops on all sessions of an evaluator price the whole program in one workshop, one at a time: of
+ * 96 layers each takes 40 MB, and next to all prices are of the fold. */
+enum { SHARED_OPERATIONS = 1 << 15 };
 
 struct evaluator {
     const struct plan_context *context; /* borrowed */
@@ -24,7 +35,13 @@ struct evaluator {
     struct plan_context *folded_context;
     struct thin *thin; /* NULL: layers are not alike */
     struct price_program *folded_program;
+    bool doubted; /* its peaks near the limit */
     struct price_least *least, *folded_least;
+    /* of large programs; else NULL */
+    struct shared {
+        pthread_mutex_t lock;
+        struct workshop whole;
+    } *shared;
 };
 
 struct memo {
@@ -35,15 +52,9 @@ struct memo {
     bool rough;   /* found within limits */
 };
 
-/* working memory for one program */
-struct workshop {
-    struct spmd_local local;
-    struct price_scratch *scratch;
-};
-
 struct evaluator_session {
     const struct evaluator *evaluator;
-    struct workshop whole, folded;
+    struct workshop whole, folded; /* whole: unless it is shared */
     struct memo *memo;
 };
 
@@ -99,17 +110,39 @@ static enum error_code price_once(const struct evaluator *evaluator, const struc
     return ERROR_OK;
 }
 
+static void release_workshop(struct workshop *workshop)
+{
+    spmd_local_release(&workshop->local);
+    price_scratch_destroy(workshop->scratch);
+    workshop->scratch = NULL;
+}
+
+/* price_once of the whole program, in the session's workshop or the one that all share */
+static enum error_code price_whole_once(const struct evaluator *evaluator, const struct plan *plan,
+                                        const struct price_limits *limits, struct workshop *own,
+                                        struct price *out, bool *rough, struct error *e)
+{
+    struct stage stage = {evaluator->context, NULL, evaluator->least};
+    struct workshop *workshop = evaluator->shared ? &evaluator->shared->whole : own;
+    if (evaluator->shared)
+        pthread_mutex_lock(&evaluator->shared->lock);
+    if (!workshop->scratch)
+        workshop->scratch = price_scratch_create(evaluator->program);
+    enum error_code code = price_once(evaluator, &stage, plan, limits, workshop, out, rough, e);
+    if (evaluator->shared)
+        pthread_mutex_unlock(&evaluator->shared->lock);
+    return code;
+}
+
 static enum error_code price_unsharded(struct evaluator *evaluator, struct error *e)
 {
     struct plan nothing;
     plan_init(&nothing, plan_context_nda(evaluator->context), plan_context_mesh(evaluator->context));
-    struct workshop workshop = {.scratch = price_scratch_create(evaluator->program)};
-    struct stage whole = {evaluator->context, NULL, evaluator->least};
+    struct workshop workshop = {0};
     bool rough;
     enum error_code code =
-        price_once(evaluator, &whole, &nothing, NULL, &workshop, &evaluator->unsharded, &rough, e);
-    spmd_local_release(&workshop.local);
-    price_scratch_destroy(workshop.scratch);
+        price_whole_once(evaluator, &nothing, NULL, &workshop, &evaluator->unsharded, &rough, e);
+    release_workshop(&workshop);
     plan_release(&nothing);
     return code;
 }
@@ -123,6 +156,10 @@ enum error_code evaluator_create(const struct plan_context *context, const struc
     evaluator->options = *options;
     evaluator->program = price_program_create(plan_context_nda(context));
     evaluator->least = price_least_create(evaluator->program, machine, NULL);
+    if (plan_context_nda(context)->program->op_count >= SHARED_OPERATIONS) {
+        evaluator->shared = mem_zalloc(1, sizeof *evaluator->shared);
+        pthread_mutex_init(&evaluator->shared->lock, NULL);
+    }
     enum error_code code = price_unsharded(evaluator, e);
     if (code != ERROR_OK) {
         evaluator_destroy(evaluator);
@@ -138,8 +175,21 @@ void evaluator_destroy(struct evaluator *evaluator)
         return;
     evaluator_fold(evaluator, 0);
     price_least_destroy(evaluator->least);
+    evaluator_rest(evaluator);
+    if (evaluator->shared)
+        pthread_mutex_destroy(&evaluator->shared->lock);
+    free(evaluator->shared);
     price_program_destroy(evaluator->program);
     free(evaluator);
+}
+
+void evaluator_rest(const struct evaluator *evaluator)
+{
+    if (!evaluator->shared)
+        return;
+    pthread_mutex_lock(&evaluator->shared->lock);
+    release_workshop(&evaluator->shared->whole);
+    pthread_mutex_unlock(&evaluator->shared->lock);
 }
 
 bool evaluator_fold(struct evaluator *evaluator, uint32_t kept)
@@ -153,6 +203,7 @@ bool evaluator_fold(struct evaluator *evaluator, uint32_t kept)
     evaluator->folded_program = NULL;
     evaluator->folded_context = NULL;
     evaluator->thin = NULL;
+    evaluator->doubted = false;
     evaluator->fold = kept ? fold_create(plan_context_nda(evaluator->context), kept) : NULL;
     if (!evaluator->fold)
         return false;
@@ -161,6 +212,16 @@ bool evaluator_fold(struct evaluator *evaluator, uint32_t kept)
     evaluator->folded_least = price_least_create(evaluator->program, &evaluator->machine, evaluator->fold);
     evaluator->thin = thin_create(evaluator->context, evaluator->fold);
     return true;
+}
+
+void evaluator_doubt_peaks(struct evaluator *evaluator)
+{
+    evaluator->doubted = true;
+}
+
+const struct fold *evaluator_fold_of(const struct evaluator *evaluator)
+{
+    return evaluator->fold;
 }
 
 uint32_t evaluator_fold_layers(const struct evaluator *evaluator)
@@ -192,7 +253,6 @@ struct evaluator_session *evaluator_session_create(const struct evaluator *evalu
 {
     struct evaluator_session *evaluator_session = mem_zalloc(1, sizeof *evaluator_session);
     evaluator_session->evaluator = evaluator;
-    evaluator_session->whole.scratch = price_scratch_create(evaluator->program);
     if (evaluator->fold)
         evaluator_session->folded.scratch = price_scratch_create(evaluator->folded_program);
     evaluator_session->memo = mem_zalloc((size_t)1 << MEMO_BITS, sizeof *evaluator_session->memo);
@@ -203,10 +263,8 @@ void evaluator_session_destroy(struct evaluator_session *evaluator_session)
 {
     if (!evaluator_session)
         return;
-    spmd_local_release(&evaluator_session->whole.local);
-    price_scratch_destroy(evaluator_session->whole.scratch);
-    spmd_local_release(&evaluator_session->folded.local);
-    price_scratch_destroy(evaluator_session->folded.scratch);
+    release_workshop(&evaluator_session->whole);
+    release_workshop(&evaluator_session->folded);
     free(evaluator_session->memo);
     free(evaluator_session);
 }
@@ -238,9 +296,8 @@ static enum error_code price_whole(struct evaluator_session *session, const stru
     const struct evaluator *evaluator = session->evaluator;
     struct memo *memo = slot_of(session, plan->hash);
     if (!is_known(memo, plan->hash, limits)) {
-        struct stage stage = {evaluator->context, NULL, evaluator->least};
         struct memo fresh = {.hash = plan->hash, .used = true};
-        TRY(price_once(evaluator, &stage, plan, limits, &session->whole, &fresh.price, &fresh.rough, e));
+        TRY(price_whole_once(evaluator, plan, limits, &session->whole, &fresh.price, &fresh.rough, e));
         *memo = fresh;
     }
     answer(evaluator, memo, out, cost);
@@ -258,12 +315,12 @@ enum error_code evaluator_price(struct evaluator_session *evaluator_session, con
  * seen, and 3 of 188 plans of t2b on GPUs are beyond this, all of them wrong (bench/fold.c). */
 static const double BELIEVED = 1.1;
 
-/* An order that hides collectives puts off what a fold's few layers have less of: up to 14 % apart were seen
- * (bench/fold.c). That matters near the limit alone. */
-static bool is_believed(const struct evaluator *evaluator, const struct price *price)
+/* An order that hides collectives puts off what a fold's few layers have less of: up to 24 % apart were seen.
+ * That matters near the limit alone, where it is found of all layers (unfold_memory.c). */
+static bool is_believed(const struct price_scratch *scratch, const struct price *price)
 {
     return price->peak_order == COST_ORDER_HIDING
-               ? !price_near_limit(price, evaluator->machine.memory_limit_bytes)
+               ? scratch->hiding_known
                : (double)price->depth_first_peak_bytes <= BELIEVED * (double)price->program_peak_bytes;
 }
 
@@ -289,11 +346,11 @@ static enum error_code price_fold(struct evaluator_session *session, const struc
     struct memo *memo = slot_of(session, key);
     if (!is_known(memo, key, limits)) {
         struct price_fold fold = {evaluator->fold->part, evaluator->fold->value_part, evaluator->fold->copies,
-                                  &evaluator->fold->places};
+                                  &evaluator->fold->places, evaluator->doubted};
         struct stage stage = {evaluator->folded_context, &fold, evaluator->folded_least};
         struct memo fresh = {.hash = key, .used = true};
         TRY(price_once(evaluator, &stage, plan, limits, &session->folded, &fresh.price, &fresh.rough, e));
-        fresh.refused = !is_believed(evaluator, &fresh.price);
+        fresh.refused = !is_believed(session->folded.scratch, &fresh.price);
         *memo = fresh;
     }
     *priced = !memo->refused || is_hopeless(evaluator, &memo->price, limits);

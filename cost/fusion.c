@@ -202,6 +202,7 @@ static uint32_t behind_of(const struct price_scratch *scratch, const struct spmd
 static void add_kernel(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step,
                        uint32_t first)
 {
+    GROW(scratch->kernels, scratch->kernel_room, scratch->kernel_count + 1);
     scratch->kernels[scratch->kernel_count++] =
         (struct kernel){.step = step,
                         .roots = first,

@@ -24,6 +24,7 @@
  *   heap.c       places of the temporaries, and what lies idle between them
  *   blocks.c     copies that put gathered blocks in order
  *   unfold.c     of a fold: the kernels of all layers, for the makespan
+ *   unfold_memory.c  .. their peak, where the order hides collectives
  *   least.c      what a step takes at least, without a walk
  *
  *   use list of a value (fusion.c, backward)          pool of roots (forward)
@@ -296,6 +297,9 @@ struct price_scratch {
     struct price_program *program; /* owned, unless shared */
     bool program_shared;
     int64_t far_bytes; /* price_limits; 0: no limit */
+    /* of the pricing before: the peak in the order that hides collectives is the whole program's, or does not
+     * matter */
+    bool hiding_known;
     struct value_use *uses;
     size_t use_room; /* per value */
     struct value_work *values;
@@ -420,6 +424,8 @@ bool price_scatters_lanes(const struct price_scratch *scratch, const struct spmd
                           const struct spmd_step *step);
 void price_prepare(struct price_scratch *scratch, const struct spmd_local *local,
                    const struct cost_machine *machine);
+/* of a scratch that is not prepared: the machine's rules alone */
+void price_take_rules(struct price_scratch *scratch, const struct cost_machine *machine);
 /* fusion: states, roots, kernels */
 void price_fuse(struct price_scratch *scratch, const struct spmd_local *local);
 /* recompute.c, by COST_FUSE_BYTES. Before all else: what computing each value anew would take. */
@@ -511,14 +517,17 @@ void price_collective(const struct price_scratch *scratch, const struct spmd_loc
                       enum tuple_place place, struct joining *joining);
 /* unfold.c: the kernels of a fold as the whole program would run them, for the clock alone. */
 struct price_unfolded {
-    struct price_scratch scratch; /* a view: kernels, pool, times, uses, late are its own */
-    struct spmd_local local;      /* a view: its steps are the kernels'; values have bytes */
+    struct price_scratch *scratch; /* owned: kernels, pool, times, uses */
+    struct spmd_local local;       /* a view: its steps are the kernels'; values have bytes */
     struct unfold *work;
 };
 /* after price_times and price_memory, of a scratch with a fold; borrowed from it until its next pricing */
 struct price_unfolded *price_unfold(struct price_scratch *scratch, const struct spmd_local *local,
                                     const struct cost_machine *machine);
 void price_unfolded_destroy(struct price_unfolded *unfolded);
+/* unfold_memory.c, of what price_unfold gave: puts the peak of the order that hides collectives in place of
+ * the fold's. false: there are loops or branches, of which it knows nothing. */
+bool price_unfolded_peak(struct price_unfolded *unfolded, struct price *out);
 /* siblings.c, after price_combine, by COST_FUSE_SIBLINGS: shared_bytes of the kernels, and chains */
 void price_siblings(struct price_scratch *scratch, const struct spmd_local *local);
 /* Live ranges when the kernels run in the order of line (a permutation of s->kernels that

@@ -740,10 +740,13 @@ void price_memory(struct price_scratch *scratch, const struct spmd_local *local,
     scratch->by_memory = order == COST_ORDER_MEMORY;
     price_heap_begin(scratch, local);
     price_count_begin(scratch);
+    GROW(scratch->deltas, scratch->delta_room, scratch->kernel_count + 2);
     memset(scratch->deltas, 0, (scratch->kernel_count + 2) * sizeof *scratch->deltas);
-    for (int part = 0; scratch->fold && part < 2; part++)
+    for (int part = 0; scratch->fold && part < 2; part++) {
+        GROW(scratch->part_deltas[part], scratch->part_delta_room[part], scratch->kernel_count + 2);
         memset(scratch->part_deltas[part], 0,
                (scratch->kernel_count + 2) * sizeof *scratch->part_deltas[part]);
+    }
     find_times(scratch, local);
     find_homes(scratch, local);
     for (uint32_t argument = 0; argument < local->argument_count; argument++)

@@ -148,6 +148,39 @@ static void sum_kernels(const struct price_scratch *scratch, const struct spmd_l
     out->step_ps = out->critical_path_ps = out->compute_ps + out->exposed_ps;
 }
 
+/* A fold's peak of the order that hides collectives matters near the limit, and is not to be believed there:
+ * then that of all layers is found. NULL: it was not asked for. */
+static struct price_unfolded *find_hiding_peak(struct price_scratch *scratch, const struct spmd_local *local,
+                                               const struct cost_machine *machine, struct price *out)
+{
+    struct price near = *out;
+    scratch->hiding_known = !scratch->fold || out->peak_order != COST_ORDER_HIDING;
+    if (scratch->hiding_known)
+        return NULL;
+    rematerialise(machine, &near);
+    scratch->hiding_known = !price_near_limit(&near, machine->memory_limit_bytes);
+    if (scratch->hiding_known || scratch->fold->doubted ||
+        (scratch->far_bytes && price_least_peak(&near) > scratch->far_bytes))
+        return NULL;
+    struct price_unfolded *unfolded = price_unfold(scratch, local, machine);
+    scratch->hiding_known = price_unfolded_peak(unfolded, out);
+    return unfolded;
+}
+
+/* the time of the kernels in their order, of a fold as all layers have them. unfolded: NULL, or they are
+ * found already */
+static void run_in_order(struct price_scratch *scratch, const struct spmd_local *local,
+                         const struct cost_machine *machine, struct price_unfolded *unfolded,
+                         struct price *out)
+{
+    if (scratch->fold && !unfolded)
+        unfolded = price_unfold(scratch, local, machine);
+    if (unfolded)
+        price_run_kernels(unfolded->scratch, &unfolded->local, machine, NULL, out);
+    else
+        price_run_kernels(scratch, local, machine, NULL, out);
+}
+
 void price_local(const struct spmd_local *local, const struct cost_machine *machine,
                  struct price_scratch **scratch, const struct price_fold *fold, struct price *out)
 {
@@ -162,15 +195,12 @@ void price_local(const struct spmd_local *local, const struct cost_machine *mach
         price_memory(s, local, s->kernels, (enum cost_order)local->order, out);
         out->peak_order = COST_ORDER_PROGRAM;
     }
+    struct price_unfolded *unfolded = find_hiding_peak(s, local, machine, out);
     rematerialise(machine, out);
-    if (s->far_bytes && price_least_peak(out) > s->far_bytes) {
+    if (s->far_bytes && price_least_peak(out) > s->far_bytes)
         sum_kernels(s, local, out);
-    } else if (fold) {
-        struct price_unfolded *unfolded = price_unfold(s, local, machine);
-        price_run_kernels(&unfolded->scratch, &unfolded->local, machine, NULL, out);
-    } else {
-        price_run_kernels(s, local, machine, NULL, out);
-    }
+    else
+        run_in_order(s, local, machine, unfolded, out);
     add_rematerialised(machine, out);
     s->fold = NULL;
 }

@@ -49,6 +49,7 @@ struct price_fold {
     const uint8_t *part, *value_part; /* by op, by value; borrowed */
     int64_t copies;
     const struct fold_places *places; /* borrowed */
+    bool doubted;                     /* evaluator_doubt_peaks */
 };
 /* Full pricing of a local program: the time of its steps as they stand; the memory in that order, and of
  * COST_ORDER_EITHER also depth first (schedule.c), for a compiler may choose: an order in the text binds
@@ -134,6 +135,8 @@ enum error_code evaluator_create(const struct plan_context *context, const struc
                                  const struct spmd_options *options, struct evaluator **out,
                                  struct error *e) BASE_CHECKED;
 void evaluator_destroy(struct evaluator *evaluator);
+/* gives back the working memory of large programs that sessions share; the next price makes it anew */
+void evaluator_rest(const struct evaluator *evaluator);
 const struct plan_context *evaluator_context(const struct evaluator *evaluator);
 const struct cost_machine *evaluator_machine(const struct evaluator *evaluator);
 const struct spmd_options *evaluator_options(const struct evaluator *evaluator);
@@ -142,6 +145,11 @@ const struct price *evaluator_unsharded(const struct evaluator *evaluator);
  * even, at least 4), or as a whole where kept is 0. false: it does not fold so; it is priced as a whole then.
  * Before any session of the evaluator is created. */
 bool evaluator_fold(struct evaluator *evaluator, uint32_t kept);
+/* Of the fold, where collectives are hidden: plans near the limit are priced as a whole from now on, not only
+ * where all layers' peak cannot be found. Until the next evaluator_fold. */
+void evaluator_doubt_peaks(struct evaluator *evaluator);
+struct fold;
+const struct fold *evaluator_fold_of(const struct evaluator *evaluator); /* borrowed; NULL: not folded */
 uint32_t evaluator_fold_layers(const struct evaluator *evaluator); /* of the program; 0: it is not folded */
 
 /* One evaluation: walk + price. A session belongs to one thread and remembers prices by plan hash and

@@ -83,7 +83,7 @@ void price_scratch_destroy(struct price_scratch *scratch)
  * in */
 static const double h100_flops_per_byte = 67e12 / 3350e9;
 
-static void take_rules(struct price_scratch *scratch, const struct cost_machine *machine)
+void price_take_rules(struct price_scratch *scratch, const struct cost_machine *machine)
 {
     const struct cost_device *device = &machine->device;
     scratch->rules = machine->backend->fusion;
@@ -108,7 +108,7 @@ static void take_rules(struct price_scratch *scratch, const struct cost_machine 
 void price_prepare(struct price_scratch *scratch, const struct spmd_local *local,
                    const struct cost_machine *machine)
 {
-    take_rules(scratch, machine);
+    price_take_rules(scratch, machine);
     if (!scratch->program || scratch->program->nda != local->nda) {
         BASE_CHECK(!scratch->program_shared);
         price_program_destroy(scratch->program);
@@ -120,11 +120,7 @@ void price_prepare(struct price_scratch *scratch, const struct spmd_local *local
     GROW(scratch->times, scratch->time_room, local->value_count + 1);
     GROW(scratch->fates, scratch->fate_room, local->step_count + 1);
     GROW(scratch->ranges, scratch->range_room, local->value_count + 1);
-    GROW(scratch->deltas, scratch->delta_room, local->step_count + 2);
-    for (int part = 0; scratch->fold && part < 2; part++)
-        GROW(scratch->part_deltas[part], scratch->part_delta_room[part], local->step_count + 2);
     GROW(scratch->at, scratch->at_room, local->step_count + 1);
-    GROW(scratch->kernels, scratch->kernel_room, local->step_count + 1);
     GROW(scratch->loop_end, scratch->loop_room, local->step_count + 1);
     memset(scratch->uses, 0, (size_t)local->value_count * sizeof *scratch->uses);
     if (scratch->rules & COST_FUSE_BYTES)

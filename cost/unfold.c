@@ -14,56 +14,15 @@
  * the function's results want comes last, result by result. Small all_reduces wait in buckets, as in the walk
  * (spmd/combine.c): they are unfolded where they were made, and the buckets are filled again.
  *
- * What a copy reads: what its model reads, as many layers on. The value of a layer that stays is the version
- * made as the same version there.
+ * What a copy reads: what its model reads, as many layers on, arguments too. What a kernel that is left reads
+ * across the cut: as many layers further off as are gone between. The value of a layer that stays is the
+ * version made as the same version there.
  *
  * Local program and scratch of the fold stay as they are. */
-#include "analysis/fold.h"
-#include "cost/internal.h"
+#include "cost/unfold.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-struct instance { /* a kernel of the unfolded program, in the order of the fold's kernels, then of copies */
-    uint32_t kernel, copy; /* copy 0: the kernel itself; else of the layer `copy` further on */
-    /* twice that in the body of the whole program, and then in its results; of kernels 1 more. Even: here the
-     * first use of what waits in a bucket empties it */
-    uint32_t position;
-};
-
-struct version { /* by value of the program */
-    uint32_t stamp, first, last;
-};
-
-struct unfold {
-    const struct price_scratch *scratch; /* of the pricing that is under way; so the next two */
-    const struct spmd_local *local;
-    const struct fold_places *places;
-    uint32_t copies;
-    uint32_t *anchors, *made, *used; /* per step, per value, per value that waited: a position */
-    size_t anchor_room, made_room, used_room;
-    struct instance *instances, *sorted;
-    size_t instance_room, sorted_room;
-    uint32_t instance_count;
-    uint32_t *counts; /* by position */
-    size_t count_room;
-    uint32_t *copied; /* per kernel: what its first copy makes, the copies' results on end; 0: not copied */
-    size_t copied_room;
-    struct version *versions;
-    size_t version_room;
-    uint32_t stamp;
-    uint32_t *later, *ordinal; /* per value of the local program: the next version; which one it is */
-    size_t later_room, ordinal_room;
-    uint32_t value_count;  /* with those of copies */
-    VEC(uint32_t) waiting; /* sorted instances: all_reduces in buckets */
-    uint8_t *waits;        /* per value: made by one of them */
-    size_t waits_room;
-    uint32_t placed; /* kernels */
-    const struct cost_machine *machine;
-    struct joining joining;
-    int64_t run_bytes; /* of the gathers that run as one and end with the kernel placed last */
-    size_t pool_room, value_room, step_room, time_room, use_room, kernel_room;
-};
 
 /* ---------------------------------------------------------------- where copies stand */
 /* Is it an all_reduce that may have waited in a bucket? */
@@ -130,16 +89,6 @@ static void add_instance(struct unfold *unfold, uint32_t kernel, uint32_t copy, 
 {
     GROW(unfold->instances, unfold->instance_room, unfold->instance_count + 1);
     unfold->instances[unfold->instance_count++] = (struct instance){kernel, copy, 2 * position + !use};
-}
-
-/* the node's like, so many layers of the whole program on; NDA_NONE: there is none */
-static uint32_t layers_on(const struct fold_places *places, uint32_t node, int32_t by)
-{
-    for (; node != NDA_NONE && by > 0; by--)
-        node = places->next[node];
-    for (; node != NDA_NONE && by < 0; by++)
-        node = places->before[node];
-    return node;
 }
 
 /* What a result of the function wants is made when all else is there, result by result: the place of what the
@@ -284,14 +233,7 @@ static uint32_t like_of(const struct unfold *unfold, uint32_t value, int32_t by)
     return like;
 }
 
-struct reading {           /* of a root, by the kernel that is copied */
-    uint32_t value, model; /* model: its like in the layer that is copied */
-    uint32_t copied;       /* where the model's copies are; 0: there are none */
-    uint32_t results;      /* of the model's kernel */
-    int32_t layer, by;     /* of the value; layers of the fold from the kernel to it */
-};
-
-static struct reading read_root(const struct unfold *unfold, uint32_t value)
+struct reading unfold_read(const struct unfold *unfold, uint32_t value)
 {
     const struct fold_places *places = unfold->places;
     struct reading reading = {.value = value, .model = value, .layer = layer_of(unfold, value)};
@@ -309,8 +251,7 @@ static struct reading read_root(const struct unfold *unfold, uint32_t value)
     return reading;
 }
 
-/* what the copy reads there */
-static uint32_t read_by(const struct unfold *unfold, const struct reading *reading, uint32_t copy)
+uint32_t unfold_read_by(const struct unfold *unfold, const struct reading *reading, uint32_t copy)
 {
     const struct fold_places *places = unfold->places;
     if (!reading->copied)
@@ -322,22 +263,72 @@ static uint32_t read_by(const struct unfold *unfold, const struct reading *readi
 }
 
 /* ---------------------------------------------------------------- the view */
+/* of an argument that a kernel reads: what its copies read, each `apart` further on */
+static void add_argument(const struct unfold *unfold, struct root root, uint32_t apart, struct root *to)
+{
+    const struct fold_places *places = unfold->places;
+    uint32_t node = places->op_count + root.value;
+    int32_t layer = places->layer[node];
+    /* what is beyond the cut is as many layers nearer by the fold */
+    if (layer != FOLD_NO_LAYER && layer >= places->until)
+        node = layers_on(places, node, -(int32_t)unfold->copies);
+    for (uint32_t copy = 1; copy <= unfold->copies; copy++) {
+        node = layer == FOLD_NO_LAYER || node == NDA_NONE ? NDA_NONE : places->next[node];
+        to[(size_t)copy * apart] =
+            (struct root){node == NDA_NONE ? root.value : node - places->op_count, root.bytes};
+    }
+}
+
+/* the layer that a kernel of the fold is of */
+static int32_t layer_of_kernel(const struct unfold *unfold, uint32_t kernel)
+{
+    const struct spmd_step *step = &unfold->local->steps[unfold->scratch->kernels[kernel].step];
+    int32_t layer = unfold->places->layer[step->op];
+    return layer != FOLD_NO_LAYER || step->kind == SPMD_OP || !step->result_count
+               ? layer
+               : layer_of(unfold, step->results);
+}
+
+/* What a kernel that is left reads across the cut: the fold has it read as many layers nearer. */
+static uint32_t read_across(const struct unfold *unfold, int32_t kernel_layer, uint32_t value)
+{
+    const struct fold_places *places = unfold->places;
+    int32_t layer = layer_of(unfold, value), copies = (int32_t)unfold->copies;
+    bool before = kernel_layer < places->from, made_before = layer < places->from;
+    if (kernel_layer == FOLD_NO_LAYER || layer == FOLD_NO_LAYER || before == made_before)
+        return value;
+    int32_t gone = made_before ? layer + copies : layer - copies;
+    if (gone < places->from || gone >= places->until)
+        return value;
+    if (value < unfold->local->argument_count) {
+        uint32_t node = layers_on(places, places->op_count + value, gone - layer);
+        return node == NDA_NONE ? value : node - places->op_count;
+    }
+    struct reading reading = unfold_read(unfold, value);
+    return reading.copied ? reading.copied + (uint32_t)(gone - places->from) * reading.results : value;
+}
+
 /* the roots of a kernel and of its copies, on end; *pool: how many there are so far */
 static void add_roots(struct price_unfolded *out, uint32_t kernel, uint32_t *pool)
 {
     struct unfold *unfold = out->work;
     const struct kernel *k = &unfold->scratch->kernels[kernel];
     uint32_t copies = unfold->copied[kernel] ? unfold->copies : 0;
-    GROW(out->scratch.pool, unfold->pool_room, (size_t)*pool + (size_t)k->root_count * (copies + 1));
+    int32_t layer = layer_of_kernel(unfold, kernel);
+    GROW(out->scratch->pool, out->scratch->pool_room, (size_t)*pool + (size_t)k->root_count * (copies + 1));
     for (uint32_t i = 0; i < k->root_count; i++) {
         struct root root = unfold->scratch->pool[k->roots + i];
-        struct root *to = &out->scratch.pool[*pool + i];
-        to[0] = root;
+        struct root *to = &out->scratch->pool[*pool + i];
+        to[0] = (struct root){read_across(unfold, layer, root.value), root.bytes};
         if (!copies)
             continue;
-        struct reading reading = read_root(unfold, root.value);
+        if (root.value < unfold->local->argument_count) {
+            add_argument(unfold, root, k->root_count, to);
+            continue;
+        }
+        struct reading reading = unfold_read(unfold, root.value);
         for (uint32_t copy = 1; copy <= copies; copy++)
-            to[copy * k->root_count] = (struct root){read_by(unfold, &reading, copy), root.bytes};
+            to[copy * k->root_count] = (struct root){unfold_read_by(unfold, &reading, copy), root.bytes};
     }
     *pool += k->root_count * (copies + 1);
 }
@@ -350,8 +341,8 @@ static void add_values(struct price_unfolded *out, const struct spmd_step *step,
         uint32_t value = step->results + i;
         out->local.values[to + i].bytes = local->values[value].bytes;
         out->local.values[to + i].step = index;
-        out->scratch.times[to + i] = (struct value_times){.of_weights = scratch->times[value].of_weights};
-        out->scratch.uses[to + i].feeds_matmul = scratch->uses[value].feeds_matmul;
+        out->scratch->times[to + i] = (struct value_times){.of_weights = scratch->times[value].of_weights};
+        out->scratch->uses[to + i].feeds_matmul = scratch->uses[value].feeds_matmul;
     }
 }
 
@@ -359,14 +350,15 @@ static void grow(struct price_unfolded *out)
 {
     struct unfold *unfold = out->work;
     GROW(out->local.values, unfold->value_room, (size_t)unfold->value_count + 1);
-    GROW(out->scratch.times, unfold->time_room, (size_t)unfold->value_count + 1);
-    GROW(out->scratch.uses, unfold->use_room, (size_t)unfold->value_count + 1);
+    GROW(out->scratch->times, out->scratch->time_room, (size_t)unfold->value_count + 1);
+    GROW(out->scratch->uses, out->scratch->use_room, (size_t)unfold->value_count + 1);
     size_t known = unfold->waits_room;
     GROW(unfold->waits, unfold->waits_room, (size_t)unfold->value_count + 1);
     if (unfold->waits_room > known)
         memset(unfold->waits + known, 0, unfold->waits_room - known);
     GROW(out->local.steps, unfold->step_room, (size_t)unfold->instance_count + 1);
-    GROW(out->scratch.kernels, unfold->kernel_room, (size_t)unfold->instance_count + 1);
+    GROW(out->scratch->kernels, out->scratch->kernel_room, (size_t)unfold->instance_count + 1);
+    GROW(unfold->placed_as, unfold->placed_room, (size_t)unfold->instance_count + 1);
 }
 
 /* first root of each kernel in `counts`, which the sort has left */
@@ -381,14 +373,9 @@ static void add_pool(struct price_unfolded *out)
     }
 }
 
-static const struct spmd_step *step_of(const struct unfold *unfold, const struct instance *instance)
-{
-    return &unfold->local->steps[unfold->scratch->kernels[instance->kernel].step];
-}
-
 static uint32_t results_of(const struct unfold *unfold, const struct instance *instance)
 {
-    const struct spmd_step *step = step_of(unfold, instance);
+    const struct spmd_step *step = unfold_step(unfold, instance);
     return instance->copy ? unfold->copied[instance->kernel] + (instance->copy - 1) * step->result_count
                           : step->results;
 }
@@ -412,17 +399,20 @@ static void place(struct price_unfolded *out, const struct instance *instance, e
     const struct kernel *model = &unfold->scratch->kernels[instance->kernel];
     const struct spmd_step *step = &unfold->local->steps[model->step];
     uint32_t i = unfold->placed++;
-    struct kernel *k = &out->scratch.kernels[i];
+    struct kernel *k = &out->scratch->kernels[i];
     *k = *model;
     k->roots = unfold->counts[instance->kernel] + instance->copy * model->root_count;
     if (spmd_step_is_collective(step))
-        price_collective(unfold->scratch, unfold->local, unfold->machine, out->scratch.kernels, i, in_tuple,
+        price_collective(unfold->scratch, unfold->local, unfold->machine, out->scratch->kernels, i, in_tuple,
                          &unfold->joining);
     else if (!step_is_local(step->kind))
         unfold->joining.count = 0;
     k->step = i;
     out->local.steps[i] = *step;
     out->local.steps[i].results = results_of(unfold, instance);
+    unfold->placed_as[i] = instance;
+    unfold->tuples += in_tuple != TUPLE_NEXT;
+    out->local.steps[i].combined = in_tuple == TUPLE_NONE ? 0 : unfold->tuples;
     add_values(out, step, out->local.steps[i].results, i);
 }
 
@@ -432,10 +422,10 @@ static void empty_bucket(struct price_unfolded *out, const struct spmd_step *lik
     struct unfold *unfold = out->work;
     uint32_t members = 0, placed = 0, left = 0;
     for (size_t i = 0; i < unfold->waiting.count; i++)
-        members += may_join(unfold, step_of(unfold, &unfold->sorted[unfold->waiting.at[i]]), like);
+        members += may_join(unfold, unfold_step(unfold, &unfold->sorted[unfold->waiting.at[i]]), like);
     for (size_t i = 0; i < unfold->waiting.count; i++) {
         const struct instance *instance = &unfold->sorted[unfold->waiting.at[i]];
-        if (!may_join(unfold, step_of(unfold, instance), like)) {
+        if (!may_join(unfold, unfold_step(unfold, instance), like)) {
             unfold->waiting.at[left++] = unfold->waiting.at[i];
             continue;
         }
@@ -448,10 +438,10 @@ static void empty_bucket(struct price_unfolded *out, const struct spmd_step *lik
 static void put_into_bucket(struct price_unfolded *out, uint32_t index)
 {
     struct unfold *unfold = out->work;
-    const struct spmd_step *step = step_of(unfold, &unfold->sorted[index]);
+    const struct spmd_step *step = unfold_step(unfold, &unfold->sorted[index]);
     int64_t sum = unfold->local->values[step->results].bytes;
     for (size_t i = 0; i < unfold->waiting.count; i++) {
-        const struct spmd_step *other = step_of(unfold, &unfold->sorted[unfold->waiting.at[i]]);
+        const struct spmd_step *other = unfold_step(unfold, &unfold->sorted[unfold->waiting.at[i]]);
         sum += may_join(unfold, step, other) ? unfold->local->values[other->results].bytes : 0;
     }
     if (sum > spmd_combine_bytes(&unfold->local->options))
@@ -464,18 +454,18 @@ static void put_into_bucket(struct price_unfolded *out, uint32_t index)
 static void empty_buckets(struct price_unfolded *out, const struct instance *instance)
 {
     struct unfold *unfold = out->work;
-    const struct spmd_step *step = step_of(unfold, instance);
+    const struct spmd_step *step = unfold_step(unfold, instance);
     uint32_t count = unfold->scratch->kernels[instance->kernel].root_count;
     const struct root *roots =
-        out->scratch.pool + unfold->counts[instance->kernel] + instance->copy * (size_t)count;
+        out->scratch->pool + unfold->counts[instance->kernel] + instance->copy * (size_t)count;
     bool mark = !step_is_local(step->kind) && !spmd_step_is_collective(step);
     while (mark && unfold->waiting.count)
-        empty_bucket(out, step_of(unfold, &unfold->sorted[unfold->waiting.at[0]]));
+        empty_bucket(out, unfold_step(unfold, &unfold->sorted[unfold->waiting.at[0]]));
     for (uint32_t i = 0; i < count && unfold->waiting.count; i++)
         for (size_t k = 0; unfold->waits[roots[i].value] && k < unfold->waiting.count; k++) {
             const struct instance *other = &unfold->sorted[unfold->waiting.at[k]];
             if (results_of(unfold, other) == roots[i].value)
-                empty_bucket(out, step_of(unfold, other));
+                empty_bucket(out, unfold_step(unfold, other));
         }
 }
 
@@ -498,7 +488,7 @@ static void add_kernels(struct price_unfolded *out)
     const struct spmd_step *before = NULL;
     for (uint32_t i = 0; i < unfold->instance_count; i++) {
         const struct instance *instance = &unfold->sorted[i];
-        const struct spmd_step *step = step_of(unfold, instance);
+        const struct spmd_step *step = unfold_step(unfold, instance);
         if (instance->position % 2 == 0) {
             if (unfold->waits[results_of(unfold, instance)])
                 empty_bucket(out, step);
@@ -521,6 +511,7 @@ struct price_unfolded *price_unfold(struct price_scratch *scratch, const struct 
     if (!scratch->unfolded) {
         scratch->unfolded = mem_zalloc(1, sizeof *scratch->unfolded);
         scratch->unfolded->work = mem_zalloc(1, sizeof *scratch->unfolded->work);
+        scratch->unfolded->scratch = price_scratch_create(scratch->program);
     }
     struct price_unfolded *out = scratch->unfolded;
     struct unfold *unfold = out->work;
@@ -530,7 +521,7 @@ struct price_unfolded *price_unfold(struct price_scratch *scratch, const struct 
     unfold->copies = (uint32_t)scratch->fold->copies;
     unfold->machine = machine;
     unfold->joining = (struct joining){.count = 0};
-    unfold->placed = 0;
+    unfold->placed = unfold->tuples = 0;
     find_anchors(unfold);
     find_makers(unfold);
     find_uses(unfold);
@@ -539,14 +530,17 @@ struct price_unfolded *price_unfold(struct price_scratch *scratch, const struct 
     list_versions(unfold);
     grow(out);
     for (uint32_t argument = 0; argument < local->argument_count; argument++)
-        out->scratch.times[argument] = scratch->times[argument];
+        out->scratch->times[argument] = scratch->times[argument];
     add_pool(out);
     add_kernels(out);
-    out->scratch.kernel_count = unfold->placed;
-    out->scratch.program = scratch->program;
-    out->scratch.rules = scratch->rules;
+    out->scratch->kernel_count = unfold->placed;
+    out->scratch->program = scratch->program;
+    price_take_rules(out->scratch, machine);
     out->local.nda = local->nda;
     out->local.mesh = local->mesh;
+    out->local.step_count = unfold->placed;
+    out->local.value_count = unfold->value_count;
+    out->local.argument_count = local->argument_count;
     return out;
 }
 
@@ -567,14 +561,11 @@ void price_unfolded_destroy(struct price_unfolded *unfolded)
     free(unfold->versions);
     free(unfold->later);
     free(unfold->ordinal);
+    free(unfold->placed_as);
     free(unfold);
-    free(unfolded->scratch.kernels);
-    free(unfolded->scratch.pool);
-    free(unfolded->scratch.times);
-    free(unfolded->scratch.uses);
-    free(unfolded->scratch.late);
-    free(unfolded->scratch.waiting);
+    price_scratch_destroy(unfolded->scratch);
     free(unfolded->local.steps);
     free(unfolded->local.values);
+    free(unfolded->local.operands);
     free(unfolded);
 }

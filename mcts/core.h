@@ -149,7 +149,8 @@ struct search {
     struct core_plan descents[CORE_DESCENTS], whole_descents[CORE_DESCENTS];
     uint32_t descent_count;
     int32_t root_reward;
-    struct core_memo *memo;
+    struct core_memo *memo;       /* prices, or estimates */
+    struct core_memo *whole_memo; /* exact prices beside estimates */
 };
 /* before search_begin: other tuning, and the identity that goes with it */
 void core_tune(struct search *search, struct core_tuning tuning);

@@ -99,7 +99,7 @@ static enum error_code set_options(struct search *search, const struct search_op
 static uint64_t identity(const struct search *search)
 {
     const struct search_options *options = &search->options;
-    const uint64_t words[] = {5 /* format */,
+    const uint64_t words[] = {6 /* format, and what estimates are */,
                               search->domain->price_whole != NULL,
                               options->seed,
                               options->rollouts,
@@ -162,6 +162,7 @@ enum error_code search_create_on(struct search_domain *domain, const struct sear
     struct search *search = mem_zalloc(1, sizeof *search);
     search->domain = domain;
     search->memo = core_memo_create();
+    search->whole_memo = core_memo_create();
     search->baselines = mem_zalloc(domain->baseline_count, sizeof *search->baselines);
     search->baseline_plans = mem_zalloc(domain->baseline_count, sizeof *search->baseline_plans);
     search->wholes = mem_zalloc(domain->baseline_count, sizeof *search->wholes);
@@ -184,6 +185,7 @@ void search_destroy(struct search *search)
     if (!search)
         return;
     core_memo_destroy(search->memo);
+    core_memo_destroy(search->whole_memo);
     free(search->baselines);
     free(search->baseline_plans);
     free(search->wholes);

@@ -30,13 +30,17 @@ static bool take_known(const struct search *search, struct core_plan *plan)
 enum error_code core_whole_price(struct core_whole *whole, struct core_plan *plan, struct error *e)
 {
     const struct search_domain *domain = whole->search->domain;
-    if (!domain->price_whole || take_known(whole->search, plan))
+    if (!domain->price_whole || take_known(whole->search, plan) ||
+        core_memo_find(whole->search->whole_memo, plan->hash, &plan->price, &plan->cost))
         return ERROR_OK;
     if (!whole->session) {
         whole->evaluator = domain->evaluator_create ? domain->evaluator_create(domain) : NULL;
         whole->session = domain->session_create(domain, whole->evaluator);
     }
-    return domain->price_whole(whole->session, &plan->list, &plan->price, &plan->cost, e);
+    enum error_code code = domain->price_whole(whole->session, &plan->list, &plan->price, &plan->cost, e);
+    if (code == ERROR_OK) /* a plan that the estimate puts first, and the exact price does not, comes again */
+        core_memo_put(whole->search->whole_memo, plan->hash, &plan->price, plan->cost);
+    return code;
 }
 
 void core_whole_end(struct core_whole *whole)

@@ -324,8 +324,9 @@ enum error_code plan_cfn_edges(struct plan_cfn *n, struct error *e)
 {
     struct maker maker = {.n = n, .ps_per_byte = n->kind == PLAN_CFN_ADMISSIBLE ? fastest_ps_per_byte(n) : 0};
     enum error_code code = ERROR_OK;
-    for (uint32_t i = 0; i < n->problem.node_count && code == ERROR_OK; i++)
-        code = space_edges(&maker, n->space_of[i], e);
+    for (uint32_t space = 0; space < n->nda->space_count && code == ERROR_OK; space++)
+        if (n->node_of[space] != NDA_NONE)
+            code = space_edges(&maker, space, e);
     free(maker.known);
     VEC_FREE(&maker.key);
     n->problem.edges = maker.edges.at;

@@ -31,7 +31,7 @@ static bool is_donated_result(const struct plan_cfn *n, uint32_t result)
     return false;
 }
 
-static struct cost_life node_life(const struct plan_cfn *n, uint32_t space)
+struct cost_life plan_cfn_life(const struct plan_cfn *n, uint32_t space)
 {
     const struct nda_space *sp = &n->nda->spaces[space];
     struct cost_life all = {0, cost_estimate_steps(n->estimate)}, none = {0, 0}, life = none;
@@ -56,12 +56,15 @@ static struct cost_life node_life(const struct plan_cfn *n, uint32_t space)
 void plan_cfn_memory(struct plan_cfn *n)
 {
     for (uint32_t i = 0; i < n->problem.node_count; i++) {
-        struct cost_life life = node_life(n, n->space_of[i]);
+        const struct plan_cfn_spaces *shared = n->shared ? &n->shared[i] : NULL;
+        struct cost_life life = shared ? shared->life : plan_cfn_life(n, n->space_of[i]);
+        int64_t together = shared ? shared->together : 1;
         n->problem.nodes[i].lower = life.from;
         n->problem.nodes[i].upper = life.until;
         for (uint32_t k = 0; k < plan_cfn_domain(n, i); k++)
             n->problem.usages[n->first_option[i] + k] =
-                life.from < life.until ? option_bytes(n, n->space_of[i], plan_cfn_option(n, i, k)) : 0;
+                life.from < life.until ? together * option_bytes(n, n->space_of[i], plan_cfn_option(n, i, k))
+                                       : 0;
     }
     n->problem.has_limit = 1;
     n->problem.limit = n->machine->memory_limit_bytes;

@@ -144,7 +144,7 @@ void plan_cfn_options(struct plan_cfn *n)
     n->first_option = mem_alloc(((size_t)nda->space_count + 1) * sizeof *n->first_option);
     for (uint32_t space = 0; space < nda->space_count; space++) {
         n->node_of[space] = NDA_NONE;
-        if (needs_no_node(n, &nda->spaces[space]))
+        if (plan_cfn_like(n, space) != space || needs_no_node(n, &nda->spaces[space]))
             continue;
         n->node_of[space] = nodes;
         n->space_of[nodes] = space;
@@ -155,5 +155,7 @@ void plan_cfn_options(struct plan_cfn *n)
     }
     n->first_option[nodes] = (uint32_t)(n->cells.count / start->axis_count);
     n->problem.node_count = nodes;
+    for (uint32_t space = 0; space < nda->space_count; space++)
+        n->node_of[space] = n->node_of[plan_cfn_like(n, space)];
     free(weight);
 }

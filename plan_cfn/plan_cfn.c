@@ -47,8 +47,10 @@ static void count_uses(struct plan_cfn *n)
 {
     const struct nda *nda = n->nda;
     n->uses = mem_zalloc((size_t)nda->program->value_count + 1, sizeof *n->uses);
-    for (uint32_t i = 0; i < n->problem.node_count; i++) {
-        const struct nda_space *space = &nda->spaces[n->space_of[i]];
+    for (uint32_t i = 0; i < nda->space_count; i++) {
+        const struct nda_space *space = &nda->spaces[i];
+        if (n->node_of[i] == NDA_NONE)
+            continue;
         for (uint32_t k = space->slots; k < space->slots + space->slot_count; k++)
             n->uses[nda->slots[k].value] += !nda->slots[k].is_result;
     }
@@ -142,18 +144,22 @@ enum error_code plan_cfn_switch(struct plan_cfn *n, enum plan_cfn_kind kind, str
 {
     struct cfn_problem *problem = &n->problem;
     n->kind = kind;
+    if (n->like)
+        plan_cfn_count_shared(n);
     for (uint32_t i = 0; i < problem->node_count; i++)
         for (uint32_t k = 0; k < plan_cfn_domain(n, i); k++)
-            problem->costs[n->first_option[i] + k] = option_cost(n, n->space_of[i], plan_cfn_option(n, i, k));
+            problem->costs[n->first_option[i] + k] = (n->shared ? n->shared[i].count : 1) *
+                                                     option_cost(n, n->space_of[i], plan_cfn_option(n, i, k));
     plan_cfn_memory(n);
     free(problem->edges);
     free(problem->matrices);
     free(problem->entries);
-    return plan_cfn_edges(n, e);
+    TRY(plan_cfn_edges(n, e));
+    return n->like ? plan_cfn_share_edges(n, e) : ERROR_OK;
 }
 
-enum error_code plan_cfn_create(const struct evaluator *evaluator, enum plan_cfn_kind kind,
-                                struct plan_cfn **out, struct error *e)
+static enum error_code create(const struct evaluator *evaluator, enum plan_cfn_kind kind,
+                              const struct fold *fold, struct plan_cfn **out, struct error *e)
 {
     struct plan_cfn *n = mem_zalloc(1, sizeof *n);
     n->context = evaluator_context(evaluator);
@@ -165,6 +171,8 @@ enum error_code plan_cfn_create(const struct evaluator *evaluator, enum plan_cfn
         code = cost_estimate_create(n->context, n->machine, evaluator_options(evaluator), &n->estimate, e);
     if (code == ERROR_OK) {
         fill_tables(n);
+        if (fold)
+            plan_cfn_share(n, fold);
         plan_cfn_options(n);
         count_uses(n);
         find_partials(n);
@@ -179,6 +187,18 @@ enum error_code plan_cfn_create(const struct evaluator *evaluator, enum plan_cfn
     return ERROR_OK;
 }
 
+enum error_code plan_cfn_create(const struct evaluator *evaluator, enum plan_cfn_kind kind,
+                                struct plan_cfn **out, struct error *e)
+{
+    return create(evaluator, kind, NULL, out, e);
+}
+
+enum error_code plan_cfn_create_folded(const struct evaluator *evaluator, enum plan_cfn_kind kind,
+                                       struct plan_cfn **out, struct error *e)
+{
+    return create(evaluator, kind, evaluator_fold_of(evaluator), out, e);
+}
+
 void plan_cfn_destroy(struct plan_cfn *n)
 {
     if (!n)
@@ -187,6 +207,8 @@ void plan_cfn_destroy(struct plan_cfn *n)
     cost_estimate_destroy(n->estimate);
     free(n->node_of);
     free(n->space_of);
+    free(n->like);
+    free(n->shared);
     free(n->first_option);
     VEC_FREE(&n->cells);
     free(n->slot_space);
@@ -216,14 +238,17 @@ void plan_cfn_plan(const struct plan_cfn *n, const int32_t *values, struct plan 
 {
     uint32_t axes = n->mesh->axis_count;
     plan_copy(out, plan_context_start(n->context));
-    for (uint32_t i = 0; i < n->problem.node_count; i++) {
-        const struct plan_cell *cells = plan_cfn_option(n, i, (uint32_t)values[i]);
-        const struct plan_cell *start = plan_space(plan_context_start(n->context), n->space_of[i]);
+    for (uint32_t space = 0; space < n->nda->space_count; space++) {
+        uint32_t node = n->node_of[space];
+        if (node == NDA_NONE)
+            continue;
+        const struct plan_cell *cells = plan_cfn_option(n, node, (uint32_t)values[node]);
+        const struct plan_cell *start = plan_space(plan_context_start(n->context), space);
         for (uint32_t position = 0; position < axes; position++)
             for (uint32_t axis = 0; axis < axes; axis++)
                 if (cells[axis].factor != NDA_NO_FACTOR && cells[axis].position == position &&
                     start[axis].factor == NDA_NO_FACTOR)
                     /* 0: its tied space did */
-                    plan_apply_factor(n->context, out, n->space_of[i], cells[axis].factor, axis);
+                    plan_apply_factor(n->context, out, space, cells[axis].factor, axis);
     }
 }

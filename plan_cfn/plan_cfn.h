@@ -35,6 +35,10 @@ struct plan_cfn;
  * matrix entries. */
 enum error_code plan_cfn_create(const struct evaluator *evaluator, enum plan_cfn_kind kind,
                                 struct plan_cfn **out, struct error *e) BASE_CHECKED;
+/* The same with one node for what repeats in every layer, where the evaluator is folded: all layers but the
+ * first and the last are split alike. Such a network is no relaxation. */
+enum error_code plan_cfn_create_folded(const struct evaluator *evaluator, enum plan_cfn_kind kind,
+                                       struct plan_cfn **out, struct error *e) BASE_CHECKED;
 /* makes it the network of another kind: the same nodes and values, other costs, usages and edges; the
  * machine's limit */
 enum error_code plan_cfn_switch(struct plan_cfn *n, enum plan_cfn_kind kind, struct error *e) BASE_CHECKED;

@@ -204,7 +204,8 @@ enum error_code plan_cfn_solve(const struct evaluator *evaluator, const struct p
     enum error_code code = price_apart(evaluator, &rounds.best, &out->price, &out->cost, e);
     rounds.found = true; /* the pins alone: what there is when no network has an answer */
     if (code == ERROR_OK)
-        code = plan_cfn_create(evaluator, HEURISTIC[0], &n, e);
+        code = budget->quick ? plan_cfn_create_folded(evaluator, HEURISTIC[0], &n, e)
+                             : plan_cfn_create(evaluator, HEURISTIC[0], &n, e);
     if (code == ERROR_OK)
         code = all_heuristics(&rounds, n, e);
     if (code == ERROR_OK)

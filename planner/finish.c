@@ -366,8 +366,6 @@ static bool still_leads(const struct finishing *finishing, const struct search_p
            before->factor_count == best->factor_count && strcmp(before->found_by, best->found_by) == 0;
 }
 
-enum { BESIDE_OPERATIONS = 1 << 15 };
-
 static enum error_code solve_network(struct planner_job *j, const struct search_state *state, struct error *e)
 {
     struct search_blob answer = {0};
@@ -406,9 +404,11 @@ enum error_code planner_job_end(struct planner_job *j, const struct search_state
     /* the quick network is mostly one thread's work, and seldom wins; others take longer than all else. Of
      * large programs both at once take most memory (240 instead of 190 MB at 96 layers). */
     if (j->request->threads > 1 && j->request->method == PLANNER_AUTO &&
-        j->prepared.op_count < BESIDE_OPERATIONS)
+        j->prepared.op_count < PLANNER_BESIDE_OPERATIONS)
         return end(&finishing, end_beside_network(j, &finishing, snapshot, e));
     TRY(solve_network(j, state, e));
+    if (j->prepared.op_count >= PLANNER_BESIDE_OPERATIONS && !j->request->alternatives)
+        evaluator_fold(j->evaluator, 0); /* of 96 layers 16 MB: all that follows is priced whole */
     return planner_job_finish(j, state, snapshot, whole, out, e);
 }
 

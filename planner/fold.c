@@ -47,6 +47,7 @@ struct trial {
 };
 
 struct check {
+    const struct evaluator *evaluator;
     const struct plan_context *context;
     uint32_t threads;
     struct evaluator_session *sessions[SEARCH_THREADS];
@@ -55,6 +56,7 @@ struct check {
     struct trial *trials;
     uint32_t count;
     bool on_fold, on_whole;
+    bool doubted; /* peaks near the limit */
     enum error_code codes[SEARCH_THREADS];
     struct error errors[SEARCH_THREADS];
 };
@@ -101,15 +103,19 @@ static double apart(int64_t folded, int64_t whole)
     return whole ? fabs((double)folded / (double)whole - 1) : 0;
 }
 
-/* Peaks of an order that hides collectives matter near the limit alone, where folds are not believed
- * (cost/evaluator.c), and so does the time of what is computed again. */
-static double error_of(const struct price *folded, const struct price *whole)
+/* Peaks of an order that hides collectives, and the time of what is computed again, matter near the limit
+ * alone. Where they are wrong there, they are not asked of folds any more. */
+static double error_of(struct check *check, const struct price *folded, const struct price *whole)
 {
-    double step = apart(folded->step_ps, whole->step_ps);
+    int64_t limit = evaluator_machine(check->evaluator)->memory_limit_bytes;
+    double step = apart(folded->step_ps, whole->step_ps),
+           either = fmax(step, apart(folded->peak_bytes, whole->peak_bytes));
     bool again = folded->rematerialised_bytes || whole->rematerialised_bytes;
-    return folded->peak_order == COST_ORDER_HIDING && whole->peak_order == COST_ORDER_HIDING
-               ? (again ? 0 : step)
-               : fmax(step, apart(folded->peak_bytes, whole->peak_bytes));
+    if (folded->peak_order != COST_ORDER_HIDING || whole->peak_order != COST_ORDER_HIDING)
+        return either;
+    if (price_near_limit(folded, limit) && either > MOST_WRONG)
+        check->doubted = true;
+    return again ? 0 : step;
 }
 
 static enum error_code compare_random(struct check *check, struct planner_fold *out, struct error *e)
@@ -128,7 +134,7 @@ static enum error_code compare_random(struct check *check, struct planner_fold *
     }
     TRY(price_trials(check, trials, out->random, true, true, e));
     for (uint32_t i = 0; i < out->random; i++)
-        out->beyond += error_of(&trials[i].folded, &trials[i].whole) > MOST_WRONG;
+        out->beyond += error_of(check, &trials[i].folded, &trials[i].whole) > MOST_WRONG;
     return ERROR_OK;
 }
 
@@ -150,7 +156,7 @@ static enum error_code compare(struct check *check, const struct plan_baseline *
         best[i] = trials[candidates[i].index];
     TRY(price_trials(check, best, out->checked, false, true, e));
     for (uint32_t i = 0; i < out->checked && out->worst <= MOST_WRONG; i++)
-        out->worst = fmax(out->worst, error_of(&best[i].folded, &best[i].whole));
+        out->worst = fmax(out->worst, error_of(check, &best[i].folded, &best[i].whole));
     return out->worst <= MOST_WRONG ? compare_random(check, out, e) : ERROR_OK;
 }
 
@@ -160,11 +166,12 @@ static bool is_good(const struct planner_fold *fold)
 }
 
 /* sessions: filled where the fold is good enough */
-static enum error_code try_fold(const struct evaluator *evaluator, uint32_t threads,
+static enum error_code try_fold(struct evaluator *evaluator, uint32_t threads,
                                 struct evaluator_session **sessions, struct planner_fold *out,
                                 struct error *e)
 {
-    struct check check = {.context = evaluator_context(evaluator), .threads = threads};
+    struct check check = {
+        .evaluator = evaluator, .context = evaluator_context(evaluator), .threads = threads};
     uint32_t count;
     const struct plan_context *thin = evaluator_thin_context(evaluator);
     struct plan_baseline *experts = plan_baselines(thin ? thin : check.context, &count);
@@ -175,11 +182,13 @@ static enum error_code try_fold(const struct evaluator *evaluator, uint32_t thre
     enum error_code code = compare(&check, experts, count, out, e);
     for (uint32_t i = 0; i < threads; i++) {
         plan_release(&check.plans[i]);
-        if (code == ERROR_OK && is_good(out) && sessions)
+        if (code == ERROR_OK && is_good(out) && sessions && !check.doubted)
             sessions[i] = check.sessions[i];
         else
             evaluator_session_destroy(check.sessions[i]);
     }
+    if (check.doubted)
+        evaluator_doubt_peaks(evaluator);
     free(experts);
     return code;
 }

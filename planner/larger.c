@@ -6,6 +6,7 @@
  * and the mesh's own experts, as many as a program of this size has time for. */
 #include "planner/parts.h"
 
+#include "base/threads.h"
 #include "planner/machine.h"
 
 #include <stdio.h>
@@ -164,18 +165,61 @@ static enum error_code try_axis(const struct planner_job *j, uint32_t axis, int6
     return priced;
 }
 
+/* One size of mesh: the ways to enlarge it, shared by two threads. */
+struct size {
+    const struct planner_job *j;
+    const struct report *report;
+    const struct report_baseline *const *experts;
+    uint32_t count, ways, threads;
+    int64_t times;
+    struct report_larger best[MESH_MAX_AXES + 1]; /* by way */
+    enum error_code codes[MESH_MAX_AXES + 1];
+    struct error errors[MESH_MAX_AXES + 1];
+};
+
+static void try_ways(void *user, uint32_t number)
+{
+    struct size *size = user;
+    for (uint32_t way = number; way < size->ways; way += size->threads)
+        size->codes[way] = try_axis(size->j, way, size->times, size->report, size->experts, size->count,
+                                    &size->best[way], &size->errors[way]);
+}
+
+/* the fastest of all ways, of equals the first */
+static enum error_code try_size(struct size *size, struct report_larger *best, struct error *e)
+{
+    memset(size->best, 0, sizeof size->best);
+    threads_run(size->threads, try_ways, size);
+    for (uint32_t way = 0; way < size->ways; way++) {
+        if (size->codes[way]) {
+            *e = size->errors[way];
+            return size->codes[way];
+        }
+        if (size->best[way].mesh[0] && (!best->mesh[0] || size->best[way].step_ps < best->step_ps))
+            *best = size->best[way];
+    }
+    return ERROR_OK;
+}
+
 enum error_code planner_find_larger(const struct planner_job *j, struct report *report, struct error *e)
 {
     const struct report_baseline *experts[EXPERTS + 1];
     int64_t now = mesh_devices(&j->request->mesh), devices = report->advice.devices;
+    bool two = j->request->threads > 1 && j->prepared.op_count < PLANNER_BESIDE_OPERATIONS;
     uint32_t count = choose(report, experts);
     struct report_larger best = {.devices = 0};
     if (!report->smallest_budget_bytes || devices <= now)
         return ERROR_OK;
     for (uint32_t i = 0; i < DOUBLINGS && devices <= MESH_MAX_DEVICES && !best.mesh[0]; i++) {
         uint32_t axes = j->request->mesh.axis_count;
-        for (uint32_t axis = 0; axis < axes + (axes > 1 && devices / now > 2); axis++)
-            TRY(try_axis(j, axis, devices / now, report, experts, count, &best, e));
+        struct size size = {.j = j,
+                            .report = report,
+                            .experts = experts,
+                            .count = count,
+                            .ways = axes + (axes > 1 && devices / now > 2),
+                            .threads = two ? 2 : 1,
+                            .times = devices / now};
+        TRY(try_size(&size, &best, e));
         best.devices = best.mesh[0] ? best.devices : devices; /* tried so far */
         devices *= 2;
     }

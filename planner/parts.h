@@ -36,6 +36,9 @@ struct planner_job {
     struct plan_factors incumbent_factors; /* what incumbent.factors refers to */
 };
 
+/* ops of a program from which on two large pieces of work are done one after the other, for their memory */
+enum { PLANNER_BESIDE_OPERATIONS = 1 << 15 };
+
 /* finish.c: the modules (at most PLANNER_FORMS) and, where it is asked for, the proof of a report's plan;
  * what was written is released after an error */
 enum error_code planner_job_write(const struct planner_job *j, struct report *report,

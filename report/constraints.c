@@ -1,9 +1,9 @@
 /* What a user writes into the model besides the plan's shardings: the constraints of spmd/constraints.h, said
  * by the op that makes the value, its place in the source, and the arguments that it is made of. */
+#include "base/hash.h"
 #include "emit/emit.h"
 #include "report/report.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +11,7 @@ enum {
     NEAR_DEPTH = 6,
     NEAR_VALUES = 64
 }; /* how far back, and over how many values, arguments are looked for */
+enum { LOCATION_ROOM = 160, TYPE_ROOM = 96, SPEC_ROOM = 256 }; /* of texts in a report */
 
 static bool said(const struct report_constraint *constraint, const char *name)
 {
@@ -97,93 +98,165 @@ static const char *called(const struct ir_program *program, uint32_t op)
     return last ? last + 1 : name;
 }
 
-/* a value that a reader may take for this one: of a loop's body of the same kind, or of an op of this name */
-static bool looks_alike(const struct ir_program *program, uint32_t value, uint32_t other)
+/* what makes a value, in the program's order; IR_NONE of the function's arguments */
+static uint32_t maker_of(const struct ir_program *program, uint32_t value)
 {
-    const struct ir_value *one = &program->values[value], *two = &program->values[other];
-    if (one->type != two->type || (one->op == IR_NONE) != (two->op == IR_NONE))
-        return false;
-    if (one->op != IR_NONE)
-        return program->ops[one->op].code == program->ops[two->op].code &&
-               strcmp(called(program, one->op), called(program, two->op)) == 0;
-    return loop_of(program, other) != IR_NONE &&
-           ir_region_block(program, loop_of(program, other), 1) == two->block &&
-           only_read(program, value) == only_read(program, other);
+    return program->values[value].op == IR_NONE ? loop_of(program, value) : program->values[value].op;
 }
 
-/* which of the values of this type, made by ops of this name and place, it is, and how many there are */
-static void count_alike(const struct nda *n, uint32_t value, struct report_constraint *constraint)
+/* Values that a reader may take for one another have one key: of a loop's body of the same kind, or of ops of
+ * this name; of one type and place. */
+static struct hash128 key_of(const struct ir_program *program, uint32_t value)
+{
+    const struct ir_value *at = &program->values[value];
+    char location[LOCATION_ROOM];
+    uint64_t kind =
+        at->op == IR_NONE ? 2 * (uint64_t)at->block + only_read(program, value) : program->ops[at->op].code;
+    const char *name = at->op == IR_NONE ? "" : called(program, at->op);
+    report_location(program, maker_of(program, value), location, sizeof location);
+    struct hash128 key = {1, 2};
+    for (int i = 0; i < 2; i++) {
+        uint64_t *half = i ? &key.lo : &key.hi;
+        uint64_t hash = hash_combine(hash_combine(*half, at->type), kind);
+        hash = hash_combine(hash, at->op == IR_NONE);
+        hash = hash_combine(hash, hash_bytes(name, strlen(name), *half));
+        *half = hash_combine(hash, hash_bytes(location, strlen(location), *half));
+    }
+    return key;
+}
+
+struct keyed {
+    struct hash128 key;
+    uint32_t value;
+};
+
+/* What constraints are said by, found once for all of them. */
+struct places {
+    const struct nda *n;
+    VEC(struct keyed) values; /* that something makes, by key, then in the program's order */
+    uint32_t *slot_space;
+};
+
+static int by_key(const void *left, const void *right)
+{
+    const struct keyed *one = left, *other = right;
+    int order = hash128_compare(one->key, other->key);
+    return order ? order : (one->value > other->value) - (one->value < other->value);
+}
+
+static void find_places(const struct nda *n, struct places *out)
 {
     const struct ir_program *program = n->program;
-    for (uint32_t other = 0; other < program->value_count; other++) {
-        char location[sizeof constraint->location];
-        if (!looks_alike(program, value, other))
-            continue;
-        uint32_t op =
-            program->values[other].op == IR_NONE ? loop_of(program, other) : program->values[other].op;
-        if (n->op_space[op] == NDA_NONE)
-            continue;
-        report_location(program, op, location, sizeof location);
-        if (strcmp(location, constraint->location) != 0)
-            continue;
-        constraint->occurrence += other < value;
+    *out = (struct places){.n = n};
+    for (uint32_t value = 0; value < program->value_count; value++) {
+        uint32_t op = maker_of(program, value);
+        if (op != IR_NONE && n->op_space[op] != NDA_NONE)
+            VEC_PUSH(&out->values, ((struct keyed){key_of(program, value), value}));
+    }
+    if (out->values.count)
+        qsort(out->values.at, out->values.count, sizeof *out->values.at, by_key);
+    out->slot_space = mem_alloc(((size_t)n->slot_count + 1) * sizeof *out->slot_space);
+    for (uint32_t space = 0; space < n->space_count; space++)
+        for (uint32_t k = 0; k < n->spaces[space].slot_count; k++)
+            out->slot_space[n->spaces[space].slots + k] = space;
+}
+
+static void release_places(struct places *places)
+{
+    VEC_FREE(&places->values);
+    free(places->slot_space);
+}
+
+/* which of the values that it looks like it is, and how many there are */
+static void count_alike(const struct places *places, uint32_t value, struct report_constraint *constraint)
+{
+    struct keyed wanted = {key_of(places->n->program, value), 0};
+    size_t low = 0, high = places->values.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (by_key(&places->values.at[middle], &wanted) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < places->values.count && hash128_compare(places->values.at[low].key, wanted.key) == 0;
+         low++) {
+        constraint->occurrence += places->values.at[low].value < value;
         constraint->alike++;
     }
 }
 
-static void name_op(const struct ir_program *program, uint32_t op, char *out, size_t room)
+/* a text that as many constraints share as follow each other: of one layer, or one kind */
+static const char *keep(struct report *report, const char *before, const char *text)
 {
-    snprintf(out, room, "%s", ir_string(program, ir_location_name(program, program->ops[op].loc, NULL)));
+    return before && strcmp(before, text) == 0 ? before : arena_strndup(report->arena, text, strlen(text));
 }
 
-static void describe_uses(const struct nda *n, const struct propagate_constraint *from,
-                          struct report_constraint *constraint)
+static const char *name_of(const struct ir_program *program, uint32_t op)
 {
-    const struct ir_program *program = n->program;
-    for (uint32_t i = 0; i < from->use_count && constraint->use_count < REPORT_NEAR_ARGUMENTS; i++)
-        for (uint32_t op = 0; op < program->op_count; op++) {
-            uint32_t space = n->op_space[op];
-            if (space == NDA_NONE || n->spaces[space].kind != NDA_SPACE_OP ||
-                from->uses[i] < n->spaces[space].slots ||
-                from->uses[i] >= n->spaces[space].slots + n->spaces[space].slot_count)
-                continue;
-            struct report_use *use = &constraint->uses[constraint->use_count++];
-            snprintf(use->op, sizeof use->op, "%s", ir_op_name(program, op));
-            report_location(program, op, use->location, sizeof use->location);
-            name_op(program, op, use->name, sizeof use->name);
-            break;
-        }
+    return ir_string(program, ir_location_name(program, program->ops[op].loc, NULL));
+}
+
+static const char *place_of(struct report *report, uint32_t op, const char *before)
+{
+    char location[LOCATION_ROOM];
+    report_location(plan_context_nda(evaluator_context(report->evaluator))->program, op, location,
+                    sizeof location);
+    return keep(report, before, location);
+}
+
+static void describe_uses(struct report *report, const struct places *places,
+                          const struct propagate_constraint *from, struct report_constraint *constraint)
+{
+    const struct nda *n = places->n;
+    uint32_t most = from->use_count < REPORT_NEAR_ARGUMENTS ? from->use_count : REPORT_NEAR_ARGUMENTS;
+    constraint->uses = arena_alloc(report->arena, (most + 1) * sizeof *constraint->uses);
+    for (uint32_t i = 0; i < from->use_count && constraint->use_count < most; i++) {
+        const struct nda_space *space = &n->spaces[places->slot_space[from->uses[i]]];
+        if (space->kind != NDA_SPACE_OP)
+            continue;
+        constraint->uses[constraint->use_count++] = (struct report_use){
+            keep(report, NULL, ir_op_name(n->program, space->op)), place_of(report, space->op, NULL),
+            keep(report, NULL, name_of(n->program, space->op))};
+    }
     constraint->at_uses = true;
 }
 
-static void describe(const struct report *report, const struct propagate_constraint *from,
+static const char *maker_name(const struct ir_program *program, uint32_t value, uint32_t loop)
+{
+    return program->values[value].op != IR_NONE ? ir_op_name(program, program->values[value].op)
+           : loop == IR_NONE                    ? "argument"
+           : only_read(program, value)          ? "loop input"
+                                                : "loop value";
+}
+
+/* before: the constraint before it, whose texts may be the same */
+static void describe(struct report *report, const struct places *places,
+                     const struct propagate_constraint *from, const struct report_constraint *before,
                      struct report_constraint *constraint)
 {
     const struct plan_context *context = evaluator_context(report->evaluator);
     const struct nda *n = plan_context_nda(context);
     const struct ir_value *value = &n->program->values[from->value];
-    uint32_t loop = loop_of(n->program, from->value);
+    uint32_t loop = loop_of(n->program, from->value), op = loop == IR_NONE ? value->op : loop;
+    char text[SPEC_ROOM];
     constraint->value = from->value;
-    snprintf(constraint->op, sizeof constraint->op, "%s",
-             value->op != IR_NONE                 ? ir_op_name(n->program, value->op)
-             : loop == IR_NONE                    ? "argument"
-             : only_read(n->program, from->value) ? "loop input"
-                                                  : "loop value");
-    report_location(n->program, loop == IR_NONE ? value->op : loop, constraint->location,
-                    sizeof constraint->location);
-    if (value->op != IR_NONE || loop != IR_NONE)
-        name_op(n->program, loop == IR_NONE ? value->op : loop, constraint->name, sizeof constraint->name);
-    if (value->op == IR_NONE && value->block == n->block)
-        snprintf(constraint->location, sizeof constraint->location, "%s", n->arguments[value->index].name);
+    constraint->op = keep(report, before->op, maker_name(n->program, from->value, loop));
+    constraint->location = value->op == IR_NONE && value->block == n->block
+                               ? keep(report, before->location, n->arguments[value->index].name)
+                               : place_of(report, op, before->location);
+    constraint->name = op != IR_NONE ? keep(report, before->name, name_of(n->program, op)) : "";
     constraint->result = value->op == IR_NONE && loop == IR_NONE ? 0 : value->index;
-    report_type(n->program, from->value, constraint->type, sizeof constraint->type);
+    report_type(n->program, from->value, text, TYPE_ROOM);
+    constraint->type = keep(report, before->type, text);
     (void)spmd_form_sharding(n, plan_context_mesh(context), from->value, &from->form, &constraint->sharding);
-    report_spec(&constraint->sharding, plan_context_mesh(context), constraint->spec, sizeof constraint->spec);
+    report_spec(&constraint->sharding, plan_context_mesh(context), text, sizeof text);
+    constraint->spec = keep(report, before->spec, text);
     name_arguments(n, from->value, constraint);
-    if (value->op != IR_NONE || loop != IR_NONE)
-        count_alike(n, from->value, constraint);
+    if (op != IR_NONE)
+        count_alike(places, from->value, constraint);
     if (from->uses)
-        describe_uses(n, from, constraint);
+        describe_uses(report, places, from, constraint);
 }
 
 /* With all constraints the model reduces each partial sum where it is made; the annotated module writes sums
@@ -228,6 +301,11 @@ void report_add_constraints(struct report *report, const struct spmd_constraints
     report->moved_specs_bytes = found->specs_bytes;
     report->moved_list_bytes = found->list_bytes;
     report->moved_annotated_bytes = found->all_bytes;
+    struct places places;
+    const struct report_constraint none = {0};
+    find_places(plan_context_nda(evaluator_context(report->evaluator)), &places);
     for (uint32_t i = 0; i < found->count; i++)
-        describe(report, &found->list[i], &report->constraints[i]);
+        describe(report, &places, &found->list[i], i ? &report->constraints[i - 1] : &none,
+                 &report->constraints[i]);
+    release_places(&places);
 }

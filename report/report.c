@@ -215,8 +215,7 @@ static struct report_collective measure_collective(const struct maker *maker, ui
 static void make_collectives(struct maker *maker)
 {
     struct report *report = maker->report;
-    report->collectives =
-        arena_alloc(report->arena, (maker->local.step_count + 1) * sizeof *report->collectives);
+    VEC(struct report_collective) rows = {0};
     for (uint32_t i = 0, end; i < maker->local.step_count; i = end) {
         const struct spmd_step *step = &maker->local.steps[i];
         end = i + 1;
@@ -227,17 +226,22 @@ static void make_collectives(struct maker *maker)
             end++;
         struct report_collective row = measure_collective(maker, i, end);
         report->time_by_kind[row.kind] += row.time_ps;
-        uint32_t k = report->collective_count;
-        while (k > 0 && !same_row(&report->collectives[k - 1], &row))
+        size_t k = rows.count;
+        while (k > 0 && !same_row(&rows.at[k - 1], &row))
             k--;
         if (k > 0) {
-            report->collectives[k - 1].count += row.count;
-            report->collectives[k - 1].time_ps += row.time_ps;
-            report->collectives[k - 1].exposed_ps += row.exposed_ps;
+            rows.at[k - 1].count += row.count;
+            rows.at[k - 1].time_ps += row.time_ps;
+            rows.at[k - 1].exposed_ps += row.exposed_ps;
         } else {
-            report->collectives[report->collective_count++] = row;
+            VEC_PUSH(&rows, row);
         }
     }
+    report->collectives = arena_alloc(report->arena, (rows.count + 1) * sizeof *report->collectives);
+    report->collective_count = (uint32_t)rows.count;
+    if (rows.count)
+        memcpy(report->collectives, rows.at, rows.count * sizeof *rows.at);
+    VEC_FREE(&rows);
 }
 
 static int by_time(const void *left, const void *right)
@@ -327,11 +331,12 @@ static enum error_code make_plan(struct maker *maker, struct error *e)
 static enum error_code make_report(struct maker *maker, const struct search *search, struct error *e)
 {
     struct report *report = maker->report;
+    TRY(report_choices(maker->context, maker->session, &maker->plan, report, &maker->cell_choice, e));
+    evaluator_rest(report->evaluator); /* what follows needs as much memory */
     TRY(spmd_walk(maker->context, &maker->plan, evaluator_options(report->evaluator), &maker->local, e));
     maker->step_times = price_step_times(&maker->local, evaluator_machine(report->evaluator));
     maker->exposed = exposed_of_steps(&maker->local, evaluator_machine(report->evaluator));
     make_baselines(report, search);
-    TRY(report_choices(maker->context, maker->session, &maker->plan, report, &maker->cell_choice, e));
     make_collectives(maker);
     qsort(report->collectives, report->collective_count, sizeof *report->collectives, by_time);
     report_lanes_make(&maker->local, evaluator_machine(report->evaluator), &report->lanes);
@@ -346,6 +351,7 @@ static enum error_code make_report(struct maker *maker, const struct search *sea
         report->smallest_budget_bytes = report->price.peak_bytes;
         report_find_advice(maker->context, &maker->local, &maker->held, report);
     }
+    evaluator_rest(report->evaluator);
     return ERROR_OK;
 }
 

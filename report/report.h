@@ -154,29 +154,29 @@ struct report_advice { /* of a plan that does not fit; estimates that scale one 
 };
 enum { REPORT_NEAR_ARGUMENTS = 4 };
 struct report_use {
-    char op[64], location[160], name[256]; /* as of a constraint */
+    const char *op, *location, *name; /* as of a constraint */
 };
 /* A value that a user constrains (with_sharding_constraint), so that specs of arguments and results are
  * enough. */
 struct report_constraint {
     uint32_t value; /* of the prepared program */
     /* that makes it; "argument", "loop value" (what a loop carries), "loop input" (what it only reads) */
-    char op[64];
+    const char *op;
     /* of the op, or of the loop: "file:line", or "line N" of the module's text; an argument's name */
-    char location[160];
-    char name[256];  /* of the op, or of the loop, as compilers give it: "jit(step)/mul"; "": none */
-    uint32_t result; /* which of the op's; which of those that the loop's body takes */
+    const char *location;
+    const char *name; /* of the op, or of the loop, as compilers give it: "jit(step)/mul"; "": none */
+    uint32_t result;  /* which of the op's; which of those that the loop's body takes */
     /* which of the values of this type that such ops of this location make, whose names end alike, counted
      * from 0 in program order, and of how many */
     uint32_t occurrence, alike;
-    char type[96];
+    const char *type;
     struct plan_sharding sharding;
-    char spec[256];
+    const char *spec;
     /* what it is made of without a contraction in between; borrowed from the nda */
     const char *arguments[REPORT_NEAR_ARGUMENTS];
     uint32_t argument_count;
     bool at_uses; /* only what these read is constrained, at most REPORT_NEAR_ARGUMENTS of them named */
-    struct report_use uses[REPORT_NEAR_ARGUMENTS];
+    struct report_use *uses;
     uint32_t use_count;
 };
 

@@ -628,6 +628,7 @@ enum error_code spmd_constraints_find(const struct plan_context *context, const 
     memset(out, 0, sizeof *out);
     finder.compiler.defer_partials = 0;
     TRY(spmd_forms_create(context, options, &finder.forms, e));
+    spmd_forms_lend(finder.forms, &finder.local);
     finder.propagate = propagate_create(context);
     plan_init(&finder.made, finder.n, finder.mesh);
     list_uses(&finder);
@@ -645,9 +646,9 @@ enum error_code spmd_constraints_find(const struct plan_context *context, const 
     hand_over(&finder, out);
     if (code != ERROR_OK)
         spmd_constraints_release(out);
+    spmd_local_release(&finder.local);
     spmd_forms_destroy(finder.forms);
     propagate_destroy(finder.propagate);
-    spmd_local_release(&finder.local);
     plan_release(&finder.made);
     free(finder.slot_space);
     free(finder.use_start);

@@ -43,6 +43,11 @@ void spmd_forms_destroy(struct spmd_forms *forms)
     free(forms);
 }
 
+void spmd_forms_lend(const struct spmd_forms *forms, struct spmd_local *local)
+{
+    walk_lend_table(&forms->table, local);
+}
+
 void spmd_forms_slot(const struct spmd_forms *forms, uint32_t space, uint32_t slot,
                      const struct plan_cell *cells, struct spmd_form *out)
 {

@@ -10,6 +10,9 @@ struct spmd_forms;
 enum error_code spmd_forms_create(const struct plan_context *context, const struct spmd_options *options,
                                   struct spmd_forms **out, struct error *e) BASE_CHECKED;
 void spmd_forms_destroy(struct spmd_forms *forms);
+/* walks of this local program (zeroed) use the tables that are here, instead of making their own: forms must
+ * outlive them */
+void spmd_forms_lend(const struct spmd_forms *forms, struct spmd_local *local);
 
 /* Form of the value of a slot of `space` under its cells (mesh axis_count entries): operands as they are
  * wanted, results as they come out, partial ones included. Factors that the walk would not shard count as

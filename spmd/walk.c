@@ -25,7 +25,8 @@ static void release_scratch(struct spmd_scratch *scratch)
 {
     if (!scratch)
         return;
-    walk_table_release(&scratch->table);
+    if (!scratch->lent)
+        walk_table_release(&scratch->table);
     free(scratch->head);
     free(scratch->next);
     free(scratch->used);
@@ -57,6 +58,25 @@ void spmd_local_release(struct spmd_local *local)
     memset(local, 0, sizeof *local);
 }
 
+/* of a scratch that has its table */
+static void ready_values(struct spmd_scratch *scratch)
+{
+    uint32_t values = scratch->table.value_count;
+    scratch->head = mem_zalloc(values + 1, sizeof *scratch->head);
+    scratch->keep = mem_zalloc(values + 1, 1);
+    scratch->part_of = mem_zalloc(values + 1, 1);
+    scratch->list_at = mem_zalloc(values + 1, sizeof *scratch->list_at);
+}
+
+void walk_lend_table(const struct walk_table *table, struct spmd_local *local)
+{
+    release_scratch(local->scratch);
+    local->scratch = mem_zalloc(1, sizeof *local->scratch);
+    local->scratch->table = *table;
+    local->scratch->lent = true;
+    ready_values(local->scratch);
+}
+
 /* Tables for this module: kept while walks are of the same one. */
 static enum error_code ready_scratch(struct spmd_local *local, const struct nda *n, struct error *e)
 {
@@ -73,11 +93,7 @@ static enum error_code ready_scratch(struct spmd_local *local, const struct nda 
         free(scratch);
         return code;
     }
-    uint32_t values = n->program->value_count;
-    scratch->head = mem_zalloc(values + 1, sizeof *scratch->head);
-    scratch->keep = mem_zalloc(values + 1, 1);
-    scratch->part_of = mem_zalloc(values + 1, 1);
-    scratch->list_at = mem_zalloc(values + 1, sizeof *scratch->list_at);
+    ready_values(scratch);
     local->scratch = scratch;
     return ERROR_OK;
 }

@@ -165,6 +165,7 @@ struct walk_boundary {
 
 struct spmd_scratch {
     struct walk_table table;
+    bool lent; /* the table's arrays are another's */
     bool ready;
     uint32_t *head; /* per program value: newest version, SPMD_NONE */
     /* per spmd value: older version of the same */
@@ -237,6 +238,8 @@ static inline bool walk_form_same(const struct spmd_form *one, const struct spmd
 enum error_code walk_table_create(const struct nda *n, struct walk_table *table,
                                   struct error *e) BASE_CHECKED;
 void walk_table_release(struct walk_table *table);
+/* walk.c: the local program is walked with this table, which outlives it */
+void walk_lend_table(const struct walk_table *table, struct spmd_local *local);
 /* ---- walk_facts.c: ops[].flags, pass, and sources; after spaces, factors, bytes */
 void walk_table_ops(struct walk_table *table, const struct nda *n);
 /* pass of the converts whose results loops add up in a wider type (WALK_PASS_WIDEN); after uses and loops */

@@ -1,0 +1,210 @@
+/* The peak of an unfolded program, in the order that hides collectives.
+ *
+ *   fold        4 layers' products and reductions: little waits for the link       peak up to a quarter off
+ *   unfolded    all layers' kernels, ordered and held as those of the whole are    peak as of the whole
+ *
+ * How much such an order puts off depends on how many layers there are to put off, so the fold's own peak
+ * (memory.c: what both layers at the cut hold) says little of it. unfold.c has every kernel of the whole
+ * program already, with what it reads and how long it takes. Here each gets what its memory is priced by,
+ * which is its model's: the states of its results, how they are used, and the operands that tell where a
+ * result lies and what is copied. Then it is combined, ordered and held by the passes that price a whole
+ * program, a fifth of whose time that is: the walk, fusion and times of kernels are spared. */
+#include "cost/unfold.h"
+
+#include <string.h>
+
+/* as it stands when fusion is done */
+static void take_value(const struct price_unfolded *out, uint32_t model, uint32_t to)
+{
+    const struct price_scratch *from = out->work->scratch;
+    struct value_work *work = &out->scratch->values[to];
+    *work = from->values[model];
+    work->scattered = work->reduced = work->inner = work->turned = 0;
+    if (work->state == VALUE_ALIAS) /* operands name buffers here */
+        work->state = VALUE_FUSED;
+    out->scratch->uses[to] = from->uses[model];
+}
+
+/* Arguments of layers that are gone are used as those of the layer that is copied. */
+static void take_arguments(const struct price_unfolded *out)
+{
+    const struct fold_places *places = out->work->places;
+    for (uint32_t argument = 0; argument < out->local.argument_count; argument++) {
+        uint32_t node = places->op_count + argument;
+        if (places->layer[node] != places->from - 1)
+            continue;
+        for (uint32_t copy = 1; copy <= out->work->copies && node != NDA_NONE; copy++) {
+            node = places->next[node];
+            if (node != NDA_NONE)
+                take_value(out, argument, node - places->op_count);
+        }
+    }
+}
+
+/* values of the fold, and what its kernels' copies make */
+static void take_values(struct price_unfolded *out)
+{
+    const struct unfold *unfold = out->work;
+    const struct spmd_local *local = unfold->local;
+    GROW(out->scratch->values, out->scratch->value_room, (size_t)unfold->value_count + 1);
+    GROW(out->scratch->ranges, out->scratch->range_room, (size_t)unfold->value_count + 1);
+    for (uint32_t value = 0; value < local->value_count; value++) {
+        take_value(out, value, value);
+        out->local.values[value] = local->values[value];
+        out->local.values[value].step = SPMD_NONE;
+    }
+    take_arguments(out);
+    for (uint32_t i = 0; i < unfold->placed; i++) {
+        const struct spmd_step *model = unfold_step(unfold, unfold->placed_as[i]);
+        uint32_t first = out->local.steps[i].results;
+        for (uint32_t k = 0; k < model->result_count; k++) {
+            if (first != model->results)
+                take_value(out, model->results + k, first + k);
+            out->local.values[first + k] = local->values[model->results + k];
+            out->local.values[first + k].step = i;
+        }
+    }
+}
+
+/* The op and the values of the program that a kernel's copies stand for: what is combined goes by them. */
+static void name_copies(const struct price_unfolded *out, uint32_t kernel)
+{
+    const struct unfold *unfold = out->work;
+    const struct fold_places *places = unfold->places;
+    const struct ir_program *program = unfold->local->nda->program;
+    const struct spmd_step *step = &unfold->local->steps[unfold->scratch->kernels[kernel].step];
+    uint32_t op = step->op;
+    for (uint32_t copy = 1; copy <= unfold->copies; copy++) {
+        uint32_t first = unfold->copied[kernel] + (copy - 1) * step->result_count;
+        op = op == NDA_NONE ? op : places->next[op];
+        if (op != NDA_NONE)
+            out->local.steps[out->local.values[first].step].op = op;
+    }
+    for (uint32_t k = 0; k < step->result_count; k++) {
+        uint32_t origin = unfold->local->values[step->results + k].origin,
+                 node = fold_maker(places, program, origin);
+        for (uint32_t copy = 1; copy <= unfold->copies && node != NDA_NONE; copy++) {
+            node = places->next[node];
+            if (node != NDA_NONE)
+                out->local.values[unfold->copied[kernel] + (copy - 1) * step->result_count + k].origin =
+                    fold_value(places, program, node, origin);
+        }
+    }
+}
+
+/* ---------------------------------------------------------------- operands */
+static uint32_t begin_operands(struct price_unfolded *out, uint32_t step, uint32_t more)
+{
+    uint32_t first = out->local.operand_count;
+    GROW(out->local.operands, out->work->operand_room, (size_t)first + more + 1);
+    out->local.operand_count += more;
+    out->local.steps[step].operands = first;
+    return first;
+}
+
+/* the buffer that an operand of the fold's kernel is or names, as its copy has it */
+static uint32_t operand_of(const struct unfold *unfold, uint32_t operand, uint32_t copy)
+{
+    uint32_t buffer = buffer_of(unfold->scratch, operand);
+    if (buffer == NDA_NONE)
+        return operand;
+    if (!copy || buffer < unfold->local->argument_count)
+        return buffer;
+    struct reading reading = unfold_read(unfold, buffer);
+    return unfold_read_by(unfold, &reading, copy);
+}
+
+/* Of what is written over its operand, gathered or moved; nobody asks for others. What moves keeps its
+ * operand's form, though that be another name of a buffer. */
+static void take_operands(struct price_unfolded *out, uint32_t at)
+{
+    const struct unfold *unfold = out->work;
+    const struct instance *instance = unfold->placed_as[at];
+    const struct spmd_step *model = unfold_step(unfold, instance);
+    bool moves = spmd_step_is_collective(model);
+    uint8_t class = model->kind == SPMD_OP ? step_info(unfold->scratch, model)->class : OP_NOTHING;
+    if (!moves && class != OP_UPDATE && class != OP_GATHER)
+        return;
+    uint32_t first = begin_operands(out, at, model->operand_count);
+    for (uint32_t i = 0; i < model->operand_count; i++) {
+        uint32_t operand = unfold->local->operands[model->operands + i];
+        bool kept = moves && !is_buffer(unfold->scratch, operand);
+        out->local.operands[first + i] = kept ? operand : operand_of(unfold, operand, instance->copy);
+    }
+}
+
+/* The fold returns in the place of a result of a layer that is gone that of the layer which is copied. */
+static uint32_t returned(const struct unfold *unfold, uint32_t result, uint32_t operand)
+{
+    const struct fold_places *places = unfold->places;
+    uint32_t buffer = buffer_of(unfold->scratch, operand);
+    if (buffer == NDA_NONE || buffer < unfold->local->argument_count)
+        return buffer == NDA_NONE ? operand : buffer;
+    uint32_t step = unfold->local->values[buffer].step, kernel = unfold->scratch->at[step],
+             node = fold_maker(places, unfold->local->nda->program, places->returned[result]);
+    int32_t layer = node == NDA_NONE ? FOLD_NO_LAYER : places->layer[node];
+    if (!unfold->copied[kernel] || layer < places->from || layer >= places->until)
+        return buffer;
+    const struct spmd_step *made = &unfold->local->steps[step];
+    return unfold->copied[kernel] + (uint32_t)(layer - places->from) * made->result_count +
+           (buffer - made->results);
+}
+
+static void take_results(struct price_unfolded *out, uint32_t at)
+{
+    const struct unfold *unfold = out->work;
+    const struct spmd_step *model = unfold_step(unfold, unfold->placed_as[at]);
+    uint32_t first = begin_operands(out, at, model->operand_count);
+    for (uint32_t i = 0; i < model->operand_count; i++)
+        out->local.operands[first + i] = returned(unfold, i, unfold->local->operands[model->operands + i]);
+}
+
+static void take_all_operands(struct price_unfolded *out)
+{
+    const struct spmd_local *local = out->work->local;
+    out->local.operand_count = 0;
+    GROW(out->local.operands, out->work->operand_room, (size_t)local->operand_count + 1);
+    if (local->operand_count)
+        memcpy(out->local.operands, local->operands, local->operand_count * sizeof *local->operands);
+    out->local.operand_count = local->operand_count;
+    for (uint32_t at = 0; at < out->work->placed; at++)
+        if (out->local.steps[at].kind == SPMD_RESULT)
+            take_results(out, at);
+        else
+            take_operands(out, at);
+}
+
+/* ---------------------------------------------------------------- the peak */
+static bool has_regions(const struct price_unfolded *out)
+{
+    for (uint32_t i = 0; i < out->work->placed; i++)
+        if (out->local.steps[i].kind > SPMD_MASK && out->local.steps[i].kind != SPMD_RESULT)
+            return true;
+    return false;
+}
+
+bool price_unfolded_peak(struct price_unfolded *unfolded, struct price *out)
+{
+    struct price_scratch *scratch = unfolded->scratch;
+    struct price whole = {0};
+    if (has_regions(unfolded))
+        return false;
+    take_values(unfolded);
+    for (uint32_t kernel = 0; kernel < unfolded->work->scratch->kernel_count; kernel++)
+        if (unfolded->work->copied[kernel])
+            name_copies(unfolded, kernel);
+    take_all_operands(unfolded);
+    for (uint32_t i = 0; i < scratch->kernel_count; i++) {
+        struct kernel *kernel = &scratch->kernels[i];
+        kernel->next = kernel->together = kernel->behind = 0;
+        kernel->shared_bytes = 0;
+        kernel->follows = false;
+    }
+    GROW(scratch->at, scratch->at_room, scratch->kernel_count + 1);
+    price_combine(scratch, &unfolded->local);
+    price_siblings(scratch, &unfolded->local);
+    price_memory(scratch, &unfolded->local, price_hiding(scratch, &unfolded->local), COST_ORDER_HIDING,
+                 &whole);
+    out->peak_bytes = out->hiding_peak_bytes = whole.peak_bytes;
+    return true;
+}
