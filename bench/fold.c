@@ -60,8 +60,8 @@ static enum error_code compare(struct evaluator_session *session, const struct p
     return ERROR_OK;
 }
 
-static enum error_code bench(const char *path, const char *mesh, const char *device, uint32_t kept,
-                             uint32_t plans, bool verbose, struct error *e)
+static enum error_code bench(const char *path, const char *mesh, const char *device, int64_t limit_bytes,
+                             uint32_t kept, uint32_t plans, bool verbose, struct error *e)
 {
     struct subject subject;
     struct totals totals = {0};
@@ -69,7 +69,7 @@ static enum error_code bench(const char *path, const char *mesh, const char *dev
     TRY(subject_file(&subject, path, e));
     enum error_code code = subject_mesh(&subject, mesh, e);
     if (!code)
-        code = subject_device(&subject, device, 0, e);
+        code = subject_device(&subject, device, limit_bytes, e);
     if (!code && evaluator_fold(subject.evaluator, kept)) {
         struct evaluator_session *session = evaluator_session_create(subject.evaluator);
         struct plan plan;
@@ -93,7 +93,8 @@ static enum error_code bench(const char *path, const char *mesh, const char *dev
 }
 
 static const char help[] =
-    "usage: bench_fold [--plans N] [--kept N] [--mesh AXES] [--device NAME] [--verbose] [MODEL ..]\n"
+    "usage: bench_fold [--plans N] [--kept N] [--mesh AXES] [--device NAME] [--memory-limit BYTES]\n"
+    "                  [--verbose] [MODEL ..]\n"
     "\n"
     "Random plans priced on the folded program and on the whole one. Columns:\n"
     "layers, mean error, worst of step time, worst of the peak (all in percent), plans\n"
@@ -104,6 +105,7 @@ static const char help[] =
     "  --kept N      layers that stay; default 4\n"
     "  --mesh AXES   default data=4,model=4\n"
     "  --device NAME default tpu-v5p\n"
+    "  --memory-limit BYTES  of a device; one that plans exceed shows their peaks near the limit\n"
     "  --verbose     a line for each plan more than 0.5 % apart\n"
     "\n"
     "example:\n"
@@ -117,6 +119,7 @@ int main(int argc, char **argv)
     int known = (int)(sizeof standard / sizeof *standard), count = 0, failed = 0;
     uint32_t plans = 200, kept = 4;
     const char *mesh = "data=4,model=4", *device = "tpu-v5p";
+    int64_t limit_bytes = 0;
     bool verbose = false;
     struct error e;
     usage_help(argc, argv, help);
@@ -129,6 +132,8 @@ int main(int argc, char **argv)
             mesh = usage_value(argc, argv, &i);
         else if (strcmp(argv[i], "--device") == 0)
             device = usage_value(argc, argv, &i);
+        else if (strcmp(argv[i], "--memory-limit") == 0)
+            limit_bytes = (int64_t)usage_number(argc, argv, &i, 1);
         else if (strcmp(argv[i], "--verbose") == 0)
             verbose = true;
         else
@@ -137,7 +142,7 @@ int main(int argc, char **argv)
            "whole ms", "fold ms", "ratio");
     for (int i = 0; i < (count ? count : known); i++) {
         char *path = count ? mem_strdup(argv[i]) : mem_printf("tests/models/%s", standard[i]);
-        if (bench(path, mesh, device, kept & ~1u, plans, verbose, &e) != ERROR_OK)
+        if (bench(path, mesh, device, limit_bytes, kept & ~1u, plans, verbose, &e) != ERROR_OK)
             failed = fprintf(stderr, "%s: %s\n", path, e.message) > 0;
         fflush(stdout);
         free(path);
