@@ -1,11 +1,12 @@
 /* Hill climbs from several of the best plans, before any rollout: the hill on which the cheapest expert stands
  * is often not the highest, and a local search of the best plan alone (polish.c) never leaves it.
  *
- *   round 0    eight climbs, one from each of the best plans    a third of the climbs' rollouts
- *   round 1    four, from the best of what these came to        a third
- *   round 2    two                                              a third
+ *   round 0    eight climbs, one from each of the best plans
+ *   round 1    four, from the best of what these came to
+ *   round 2    two
+ *   round 3    four, from ruins of the two best: up to three decisions left out (of small programs, CORE_RUINED)
  *
- * A climb goes to the first cheaper plan that it meets and tries, in an order of its own, everything one change
+ * Rounds have equal shares of rollouts, at most. A climb goes to the first cheaper plan that it meets and tries, in an order of its own, everything one change
  * away from there: a decision left out, moved, put anywhere, or its other side or scope in its place. Another
  * decision in the place of one, two thirds of what there is to try and one gain in six, is left to the polish.
  * Of a climb only its end is among the best plans, so that those are of different hills. Each price is a
@@ -14,9 +15,11 @@
 
 #include <stdlib.h>
 
+enum { RUINS = 4, BASES = 2, MOST_LEFT_OUT = 3 }; /* chosen, not tuned */
+
 uint32_t core_climb_count(uint32_t round)
 {
-    return CORE_ELITES >> round;
+    return round == CORE_RUINED ? RUINS : CORE_ELITES >> round;
 }
 
 struct climb {
@@ -99,14 +102,30 @@ static enum error_code look_around(struct climb *climb, bool *stands, struct err
     return code;
 }
 
+/* leaves out a few decisions: what stood in the way of others */
+static enum error_code ruin(struct climb *climb, struct error *e)
+{
+    struct core_task *task = climb->task;
+    struct core_plan plan = {.list = climb->at.list, .found = FOUND_CLIMB};
+    for (uint64_t left_out = 1 + rng_below(&task->rng, MOST_LEFT_OUT); left_out && plan.list.count;
+         left_out--)
+        core_list_delete(&plan.list, (uint32_t)rng_below(&task->rng, plan.list.count));
+    TRY(core_price_list(task->search, task->session, &plan, e));
+    climb->at = plan;
+    return ERROR_OK;
+}
+
 enum error_code core_climbs(struct core_task *task, struct error *e)
 {
     const struct core_elites starts = task->snapshot->elites;
+    bool ruined = task->snapshot->epoch == CORE_RUINED;
     uint32_t count = core_climb_count(task->snapshot->epoch);
-    for (uint32_t k = task->index; k < count && k < starts.count; k += task->snapshot->tasks) {
-        struct climb climb = {.task = task,
-                              .at = starts.at[k],
-                              .left = task->search->climb_rollouts / CORE_CLIMB_ROUNDS / count};
+    for (uint32_t k = task->index; k < count && (ruined || k < starts.count); k += task->snapshot->tasks) {
+        uint32_t start = !ruined ? k : starts.count < BASES ? 0 : k % BASES;
+        struct climb climb = {
+            .task = task, .at = starts.at[start], .left = task->search->climb_round / count};
+        if (ruined)
+            TRY(ruin(&climb, e));
         for (bool stands = false; climb.left && !stands;)
             TRY(look_around(&climb, &stands, e));
         core_elites_offer(&task->snapshot->elites, &climb.at);

@@ -29,7 +29,8 @@ enum {
     CORE_SNAPSHOT_EDGES = 1 << 18, /* 8 MiB of a snapshot at 32 bytes an edge; the least visited go */
     CORE_MAX_TASKS = 256,          /* of one epoch. Chosen, not tuned */
     CORE_MAX_ROLLOUTS = 1 << 28,   /* so that no sum of rewards (2^30 each) leaves 64 bits */
-    CORE_CLIMB_ROUNDS = 3,         /* the first epochs. Chosen, not tuned */
+    CORE_RUINED = 3,               /* the round of climbs that begin at ruins, if there is one */
+    CORE_CLIMB_ROUNDS = 4,         /* the first epochs. Chosen, not tuned */
     CORE_IDLE_EPOCHS = 3,          /* epochs without a better plan end a stage. Chosen, not tuned */
     CORE_BARREN_STAGES = 1         /* stages without a better plan end the search (docs/performance.md) */
 };
@@ -140,10 +141,11 @@ struct search {
     struct core_tuning tuning;
     /* of problem and options: blobs of another search are refused */
     uint64_t id;
-    uint32_t first_rollouts;           /* of a task of epoch 0 */
-    uint32_t first_stage, next_stage;  /* rollouts before the first local search, and between two */
-    uint64_t polish_budget;            /* evaluations */
-    uint32_t climb_rollouts;           /* of all climbs (climbs.c); 0: none */
+    uint32_t first_rollouts;          /* of a task of epoch 0 */
+    uint32_t first_stage, next_stage; /* rollouts before the first local search, and between two */
+    uint64_t polish_budget;           /* evaluations */
+    /* of climbs (climbs.c), and rollouts of one round, at most */
+    uint32_t climb_rounds, climb_round;
     struct core_plan root, root_whole; /* whole: with its exact price */
     struct core_plan *baselines;       /* in the domain's order */
     struct core_plan *wholes;          /* the same with exact prices */
@@ -276,7 +278,7 @@ enum error_code core_rollouts(struct core_task *task, struct error *e) BASE_CHEC
 /* Is the snapshot's epoch one of climbs, not of rollouts? */
 static inline bool core_climbing(const struct search *search, const struct core_snapshot *snapshot)
 {
-    return search->climb_rollouts && snapshot->phase == SEARCH_EPOCHS && snapshot->epoch < CORE_CLIMB_ROUNDS;
+    return snapshot->phase == SEARCH_EPOCHS && snapshot->epoch < search->climb_rounds;
 }
 uint32_t core_climb_count(uint32_t round);
 enum error_code core_climbs(struct core_task *task, struct error *e) BASE_CHECKED;

@@ -58,7 +58,8 @@ enum {
     FIRST_STAGE = 2,
     FEWEST_STAGE = 1200,
     NEXT_STAGE = 24,
-    CLIMB_SHARE = 7, /* of the rollouts: those of climbs, at most */
+    CLIMB_SHARE = 21,   /* of the rollouts: those of a round of climbs, at most */
+    LEAST_RUINED = 512, /* the last round, from ruins, where a round has so many */
     /* evaluations of all local searches together: clamp(rollouts, 32, 2048) */
     FEWEST_POLISH = 32,
     MOST_POLISH = 2048
@@ -142,9 +143,12 @@ void core_tune(struct search *search, struct core_tuning tuning)
     search->tuning = tuning;
     search->polish_budget =
         tuning.no_polish ? 0 : core_clamp(search->options.rollouts, FEWEST_POLISH, MOST_POLISH);
-    search->climb_rollouts = tuning.no_climbs || search->options.method != SEARCH_MCTS
-                                 ? 0
-                                 : search->options.rollouts / CLIMB_SHARE;
+    search->climb_round = tuning.no_climbs || search->options.method != SEARCH_MCTS
+                              ? 0
+                              : search->options.rollouts / CLIMB_SHARE;
+    search->climb_rounds = !search->climb_round                 ? 0
+                           : search->climb_round < LEAST_RUINED ? CORE_RUINED
+                                                                : CORE_CLIMB_ROUNDS;
     search->id = identity(search);
 }
 

@@ -9,7 +9,7 @@ uint64_t core_task_rollouts(const struct search *search, const struct core_snaps
     if (snapshot->phase != SEARCH_EPOCHS || snapshot->rollouts >= snapshot->stage_end)
         return 0;
     uint64_t left = snapshot->stage_end - snapshot->rollouts;
-    uint32_t age = snapshot->epoch - (search->climb_rollouts ? CORE_CLIMB_ROUNDS : 0);
+    uint32_t age = snapshot->epoch - search->climb_rounds;
     uint64_t each = (uint64_t)search->first_rollouts << (age < 5 ? age : 5);
     if (search->options.method != SEARCH_MCTS && search->options.method != SEARCH_PER_ACTION)
         each = left; /* one task does it all */
