@@ -6,10 +6,10 @@
  *   round 2    two
  *   round 3    four, from ruins of the two best: up to three decisions left out (of small programs, CORE_RUINED)
  *
- * Rounds have equal shares of rollouts, at most. A climb goes to the first cheaper plan that it meets and tries, in an order of its own, everything one change
- * away from there: a decision left out, moved, put anywhere, or its other side or scope in its place. Another
- * decision in the place of one, two thirds of what there is to try and one gain in six, is left to the polish.
- * Of a climb only its end is among the best plans, so that those are of different hills. Each price is a
+ * Rounds have equal shares of rollouts, at most. A climb goes to the first cheaper plan that it meets and
+ * tries, in an order of its own, everything one change away from there: a decision left out, moved, put
+ * anywhere, or its other side or scope in its place; where none pays, another decision in the place of one,
+ * which is two thirds of what there is to try and one gain in four (docs/search.md, Climbs). Of a climb only its end is among the best plans, so that those are of different hills. Each price is a
  * rollout. */
 #include "mcts/core.h"
 
