@@ -1,16 +1,16 @@
-/* Hill climbs from several of the best plans, before any rollout: the hill on which the cheapest expert stands
- * is often not the highest, and a local search of the best plan alone (polish.c) never leaves it.
+/* Hill climbs from several of the best plans, before any rollout: the hill on which the cheapest expert
+ * stands is often not the highest, and a local search of the best plan alone (polish.c) never leaves it.
  *
  *   round 0    eight climbs, one from each of the best plans
  *   round 1    four, from the best of what these came to
  *   round 2    two
- *   round 3    four, from ruins of the two best: up to three decisions left out (of small programs, CORE_RUINED)
+ *   round 3    four, from ruins of the two best: up to three decisions left out (of small programs)
  *
  * Rounds have equal shares of rollouts, at most. A climb goes to the first cheaper plan that it meets and
  * tries, in an order of its own, everything one change away from there: a decision left out, moved, put
  * anywhere, or its other side or scope in its place; where none pays, another decision in the place of one,
- * which is two thirds of what there is to try and one gain in four (docs/search.md, Climbs). Of a climb only its end is among the best plans, so that those are of different hills. Each price is a
- * rollout. */
+ * which is two thirds of what there is to try and one gain in four (docs/search.md, Climbs). Of a climb
+ * only its end is among the best plans, so that those are of different hills. Each price is a rollout. */
 #include "mcts/core.h"
 
 #include <stdlib.h>
