@@ -11,6 +11,7 @@
  *   value.c     a list -> its priced node                   tree.c      nodes and edges
  *   whole.c     exact prices of what estimates found       experts.c   the race of the experts
  *   descent.c   from what does not fit to what does        pricers.c   threads that price before any task
+ *   climbs.c    hill climbs from several of the best
  */
 #ifndef TOAST_MCTS_CORE_H
 #define TOAST_MCTS_CORE_H
@@ -28,6 +29,8 @@ enum {
     CORE_SNAPSHOT_EDGES = 1 << 18, /* 8 MiB of a snapshot at 32 bytes an edge; the least visited go */
     CORE_MAX_TASKS = 256,          /* of one epoch. Chosen, not tuned */
     CORE_MAX_ROLLOUTS = 1 << 28,   /* so that no sum of rewards (2^30 each) leaves 64 bits */
+    CORE_RUINED = 3,               /* the round of climbs that begin at ruins, if there is one */
+    CORE_CLIMB_ROUNDS = 4,         /* the first epochs. Chosen, not tuned */
     CORE_IDLE_EPOCHS = 3,          /* epochs without a better plan end a stage. Chosen, not tuned */
     CORE_BARREN_STAGES = 1         /* stages without a better plan end the search (docs/performance.md) */
 };
@@ -40,7 +43,8 @@ enum core_found {
     FOUND_RANDOM,
     FOUND_GREEDY,
     FOUND_PER_ACTION,
-    FOUND_DESCENT
+    FOUND_DESCENT,
+    FOUND_CLIMB
 };
 enum core_stop { STOP_NONE, STOP_BUDGET, STOP_NO_GAIN, STOP_CANCELLED, STOP_SECONDS, STOP_EXHAUSTED };
 
@@ -125,6 +129,7 @@ struct core_tuning {
     uint8_t last_only;  /* decisions are only appended */
     uint8_t any_length; /* short trajectories are worth no more than long ones */
     uint8_t no_polish;
+    uint8_t no_climbs;
     uint8_t apart; /* every task starts from an empty snapshot */
 };
 struct core_tuning core_tuning_default(void);
@@ -136,9 +141,11 @@ struct search {
     struct core_tuning tuning;
     /* of problem and options: blobs of another search are refused */
     uint64_t id;
-    uint32_t first_rollouts;           /* of a task of epoch 0 */
-    uint32_t first_stage, next_stage;  /* rollouts before the first local search, and between two */
-    uint64_t polish_budget;            /* evaluations */
+    uint32_t first_rollouts;          /* of a task of epoch 0 */
+    uint32_t first_stage, next_stage; /* rollouts before the first local search, and between two */
+    uint64_t polish_budget;           /* evaluations */
+    /* of climbs (climbs.c), and rollouts of one round, at most */
+    uint32_t climb_rounds, climb_round;
     struct core_plan root, root_whole; /* whole: with its exact price */
     struct core_plan *baselines;       /* in the domain's order */
     struct core_plan *wholes;          /* the same with exact prices */
@@ -269,6 +276,13 @@ enum error_code core_task_check(const struct core_task *task, struct error *e) B
 enum error_code core_task_value(struct core_task *task, const struct search_list *list, struct hash128 hash,
                                 enum core_found found, uint32_t *node, struct error *e) BASE_CHECKED;
 enum error_code core_rollouts(struct core_task *task, struct error *e) BASE_CHECKED;
+/* Is the snapshot's epoch one of climbs, not of rollouts? */
+static inline bool core_climbing(const struct search *search, const struct core_snapshot *snapshot)
+{
+    return snapshot->phase == SEARCH_EPOCHS && snapshot->epoch < search->climb_rounds;
+}
+uint32_t core_climb_count(uint32_t round);
+enum error_code core_climbs(struct core_task *task, struct error *e) BASE_CHECKED;
 enum error_code core_polish(struct core_task *task, struct error *e) BASE_CHECKED;
 uint32_t core_polish_candidates(const struct search *search, const struct core_plan *best);
 /* candidates of one round, all tasks together */
@@ -281,6 +295,10 @@ bool core_list_insert(struct search_list *list, uint32_t at, uint16_t decision);
 bool core_list_delete(struct search_list *list, uint32_t at);
 bool core_list_move(struct search_list *list, uint32_t from, uint32_t to);
 bool core_list_replace(struct search_list *list, uint32_t at, uint16_t decision);
+/* Lists one change away, by number: deletions, moves, then by decision insertions and replacements. order
+ * (may be NULL): of the decisions. */
+uint64_t core_list_changes(const struct search_list *list, uint32_t decisions);
+bool core_list_change(struct search_list *list, uint64_t k, const uint16_t *order, uint32_t decisions);
 /* list after an action of the tree */
 bool core_list_act(struct search_list *list, uint32_t action);
 

@@ -42,6 +42,30 @@ bool core_list_replace(struct search_list *list, uint32_t at, uint16_t decision)
     return true;
 }
 
+uint64_t core_list_changes(const struct search_list *list, uint32_t decisions)
+{
+    uint64_t n = list->count;
+    return n + n * n + decisions * (2 * n + 1);
+}
+
+bool core_list_change(struct search_list *list, uint64_t k, const uint16_t *order, uint32_t decisions)
+{
+    uint64_t n = list->count;
+    if (k < n)
+        return core_list_delete(list, (uint32_t)k);
+    k -= n;
+    if (k < n * n)
+        return core_list_move(list, (uint32_t)(k / n), (uint32_t)(k % n));
+    k -= n * n;
+    uint64_t d = k / (2 * n + 1), at = k % (2 * n + 1);
+    if (d >= decisions)
+        return false;
+    uint16_t decision = order ? order[d] : (uint16_t)d;
+    if (at <= n)
+        return core_list_insert(list, (uint32_t)at, decision);
+    return core_list_replace(list, (uint32_t)(at - n - 1), decision);
+}
+
 bool core_list_act(struct search_list *list, uint32_t action)
 {
     return core_list_insert(list, action % 2 == TREE_FIRST ? 0 : list->count, (uint16_t)(action / 2));

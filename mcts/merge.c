@@ -148,8 +148,11 @@ static bool polishes(const struct search *search, const struct core_snapshot *sn
 /* Only here, at the end of an epoch, does anything stop. */
 static void advance(const struct search *search, struct core_snapshot *snapshot, bool gained)
 {
+    bool climbing = core_climbing(search, snapshot);
     snapshot->epoch++;
     snapshot->stage_gained |= gained;
+    if (climbing)
+        return;
     if (snapshot->phase == SEARCH_EPOCHS) {
         snapshot->idle = gained ? 0 : snapshot->idle + 1;
         if (snapshot->rollouts < snapshot->stage_end && snapshot->idle < CORE_IDLE_EPOCHS)

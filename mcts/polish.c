@@ -26,27 +26,9 @@ static int by_gain(const void *left, const void *right)
     return (ranked->decision > other_ranked->decision) - (ranked->decision < other_ranked->decision);
 }
 
-static bool change(struct search_list *list, uint64_t k, const struct ranked *ranked, uint32_t decisions)
-{
-    uint64_t n = list->count;
-    if (k < n)
-        return core_list_delete(list, (uint32_t)k);
-    k -= n;
-    if (k < n * n)
-        return core_list_move(list, (uint32_t)(k / n), (uint32_t)(k % n));
-    k -= n * n;
-    uint64_t d = k / (2 * n + 1), at = k % (2 * n + 1);
-    if (d >= decisions)
-        return false;
-    if (at <= n)
-        return core_list_insert(list, (uint32_t)at, ranked[d].decision);
-    return core_list_replace(list, (uint32_t)(at - n - 1), ranked[d].decision);
-}
-
 uint32_t core_polish_candidates(const struct search *search, const struct core_plan *best)
 {
-    uint64_t n = best->list.count;
-    return (uint32_t)(n + n * n + search->domain->decision_count * (2 * n + 1));
+    return (uint32_t)core_list_changes(&best->list, search->domain->decision_count);
 }
 
 /* about 5 % of C (walker_start) */
@@ -102,10 +84,13 @@ enum error_code core_polish(struct core_task *task, struct error *e)
     const struct search *search = task->search;
     uint32_t decisions = search->domain->decision_count;
     struct ranked *ranked = mem_zalloc(decisions, sizeof *ranked);
+    uint16_t *order = mem_zalloc(decisions, sizeof *order);
     for (uint32_t i = 0; i < decisions; i++)
         ranked[i] = (struct ranked){task->snapshot->gains[i], (uint16_t)i};
     if (decisions)
         qsort(ranked, decisions, sizeof *ranked, by_gain);
+    for (uint32_t i = 0; i < decisions; i++)
+        order[i] = ranked[i].decision;
     struct core_plan base = task->snapshot->elites.at[0];
     uint64_t from = task->snapshot->polish_offset, end = from + core_polish_window(search);
     uint64_t left = search->polish_budget > task->snapshot->polish_evaluations
@@ -120,7 +105,7 @@ enum error_code core_polish(struct core_task *task, struct error *e)
         struct search_list list = base.list;
         uint32_t node;
         task->polish_tried++;
-        if (topples(&base.list, k, pillars) || !change(&list, k, ranked, decisions))
+        if (topples(&base.list, k, pillars) || !core_list_change(&list, k, order, decisions))
             continue;
         code = price_list(task, &list, &node, e);
         if (!code && hash128_compare(task->snapshot->elites.at[0].hash, base.hash) != 0)
@@ -128,5 +113,6 @@ enum error_code core_polish(struct core_task *task, struct error *e)
     }
     free(pillars);
     free(ranked);
+    free(order);
     return code;
 }

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const found_names[] = {"replicated", "baseline", "mcts",       "polish",
-                                          "random",     "greedy",   "per_action", "descent"};
+static const char *const found_names[] = {"replicated", "baseline",   "mcts",    "polish", "random",
+                                          "greedy",     "per_action", "descent", "climb"};
 static const char *const stop_names[] = {"", "budget", "no_gain", "cancelled", "seconds", "exhausted"};
 
 int32_t core_reward(const struct search *search, struct cost cost)
@@ -53,12 +53,13 @@ enum {
     FEWEST_FIRST = 4,
     MOST_FIRST = 1024,
     TASKS = 16, /* an epoch's */
-    /* shares of the rollouts: tenths before the first local search, but no fewer than so many, and between
-     * two. 706 before the first leave t7b on 8x8 0.9 % behind, two tenths a Llama 0.4 % (docs/performance.md)
-     */
-    FIRST_STAGE = 3,
+    /* shares of the rollouts: tenths before the first local search, those of climbs among them, but no fewer
+     * than so many, and between two (docs/search.md, Climbs) */
+    FIRST_STAGE = 2,
     FEWEST_STAGE = 1200,
-    NEXT_STAGE = 16,
+    NEXT_STAGE = 24,
+    CLIMB_SHARE = 21,   /* of the rollouts: those of a round of climbs, at most */
+    LEAST_RUINED = 512, /* the last round, from ruins, where a round has so many */
     /* evaluations of all local searches together: clamp(rollouts, 32, 2048) */
     FEWEST_POLISH = 32,
     MOST_POLISH = 2048
@@ -99,7 +100,7 @@ static enum error_code set_options(struct search *search, const struct search_op
 static uint64_t identity(const struct search *search)
 {
     const struct search_options *options = &search->options;
-    const uint64_t words[] = {6 /* format, and what estimates are */,
+    const uint64_t words[] = {7 /* format, and what estimates are */,
                               search->domain->price_whole != NULL,
                               options->seed,
                               options->rollouts,
@@ -127,7 +128,7 @@ static uint64_t identity(const struct search *search)
     const uint64_t tuned[] = {
         tuning->walkers,   tuning->playout,     tuning->explore,   tuning->widen,         tuning->strangers,
         tuning->slacks,    tuning->walk_length, tuning->mean_only, tuning->uniform_prior, tuning->last_only,
-        tuning->no_polish, tuning->apart,       tuning->any_length};
+        tuning->no_polish, tuning->no_climbs,   tuning->apart,     tuning->any_length};
     for (size_t i = 0; i < sizeof tuned / sizeof *tuned; i++)
         h = hash_combine(h, tuned[i]);
     for (uint32_t i = 0; i < search->domain->baseline_count; i++)
@@ -142,6 +143,12 @@ void core_tune(struct search *search, struct core_tuning tuning)
     search->tuning = tuning;
     search->polish_budget =
         tuning.no_polish ? 0 : core_clamp(search->options.rollouts, FEWEST_POLISH, MOST_POLISH);
+    search->climb_round = tuning.no_climbs || search->options.method != SEARCH_MCTS
+                              ? 0
+                              : search->options.rollouts / CLIMB_SHARE;
+    search->climb_rounds = !search->climb_round                 ? 0
+                           : search->climb_round < LEAST_RUINED ? CORE_RUINED
+                                                                : CORE_CLIMB_ROUNDS;
     search->id = identity(search);
 }
 

@@ -4,6 +4,7 @@
  *
  *   epoch e:  tasks 0 .. parallelism-1, each search_task(snapshot_e, e, index) -> delta   (pure; anywhere)
  *             search_merge(snapshot_e, deltas in index order) -> snapshot_e+1
+ *   climbs    the first epochs: from several experts' plans to the cheapest around (the same functions)
  *   stages    of some epochs, each followed by epochs of a local search (the same functions) where it found
  *             a better plan; until one finds none or the budget is spent (phase SEARCH_DONE)
  *

@@ -96,7 +96,7 @@ static void get_plan(struct bytes_reader *bytes_reader, const struct search *sea
 #undef X
     plan->found = (uint16_t)bytes_get(bytes_reader, 2);
     plan->baseline = (uint16_t)bytes_get(bytes_reader, 2);
-    if (plan->found > FOUND_DESCENT ||
+    if (plan->found > FOUND_CLIMB ||
         (plan->found == FOUND_BASELINE && plan->baseline >= search->domain->baseline_count) ||
         plan->cost.c < 0 || plan->cost.over_steps < 0)
         bytes_reader->bad = 1;

@@ -9,7 +9,8 @@ uint64_t core_task_rollouts(const struct search *search, const struct core_snaps
     if (snapshot->phase != SEARCH_EPOCHS || snapshot->rollouts >= snapshot->stage_end)
         return 0;
     uint64_t left = snapshot->stage_end - snapshot->rollouts;
-    uint64_t each = (uint64_t)search->first_rollouts << (snapshot->epoch < 5 ? snapshot->epoch : 5);
+    uint32_t age = snapshot->epoch - search->climb_rounds;
+    uint64_t each = (uint64_t)search->first_rollouts << (age < 5 ? age : 5);
     if (search->options.method != SEARCH_MCTS && search->options.method != SEARCH_PER_ACTION)
         each = left; /* one task does it all */
     if (each * snapshot->tasks <= left)
@@ -109,6 +110,8 @@ static enum error_code run(struct core_task *task, struct error *e)
 {
     if (task->snapshot->phase == SEARCH_POLISH)
         return core_polish(task, e);
+    if (core_climbing(task->search, task->snapshot))
+        return core_climbs(task, e);
     task->quota = core_task_rollouts(task->search, task->snapshot, task->index);
     switch ((enum search_method)task->search->options.method) {
     case SEARCH_MCTS:

@@ -335,6 +335,71 @@ static void a_stage_without_a_better_plan_ends_the_search(void **state)
 }
 
 /* the snapshot that a search begins with; core_snapshot_release */
+/* The first epochs climb, within their share of the rollouts. On landscapes made of traps not all come
+ * to something better than the experts. */
+static void climbs_come_first_and_keep_their_share(void **state)
+{
+    (void)state;
+    uint32_t better = 0;
+    for (uint64_t land_seed = 100; land_seed < 106; land_seed++) {
+        struct search *search = create(
+            land_seed, LAND_GROUPS, (struct search_options){.seed = 1, .rollouts = 20000, .parallelism = 1});
+        struct search_blob snapshot;
+        struct search_state now;
+        struct error e;
+        search_begin(search, &snapshot);
+        ASSERT_OK(search_open(search, snapshot.bytes, snapshot.size, &now, &e), &e);
+        struct search_plan expert = now.best;
+        for (uint32_t round = 0; round < search->climb_rounds; round++) {
+            assert_int_equal(now.phase, SEARCH_EPOCHS);
+            step(search, &snapshot);
+            ASSERT_OK(search_open(search, snapshot.bytes, snapshot.size, &now, &e), &e);
+            assert_in_range(now.rollouts, 1, (round + 1) * search->climb_round);
+        }
+        better += strcmp(now.best.found_by, "climb") == 0 &&
+                  cost_compare(now.best.cost, now.best.hash, expert.cost, expert.hash) < 0;
+        free(snapshot.bytes);
+        search_destroy(search);
+    }
+    assert_true(better >= 2);
+}
+
+enum { IDLE_GROUP = LAND_GROUPS - 1 }; /* below: its decisions make other plans that cost the same */
+
+static enum error_code price_without_idle(void *session, const struct search_list *list, struct price *price,
+                                          struct cost *cost, struct error *e)
+{
+    struct search_list rest = {.count = 0};
+    for (uint32_t i = 0; i < list->count; i++)
+        if (list->at[i] / LAND_AXES != IDLE_GROUP)
+            rest.at[rest.count++] = list->at[i];
+    return land_price(session, &rest, price, cost, e);
+}
+
+static void what_saves_nothing_is_left_out(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        struct search_domain *land = land_create(seed, LAND_GROUPS);
+        struct search_options options = {.seed = seed, .rollouts = 3000};
+        struct search_state found;
+        struct search_blob last;
+        struct core_snapshot end;
+        struct search *search;
+        struct error e;
+        land->price = price_without_idle;
+        land->baselines[1].list = (struct search_list){3, {IDLE_GROUP * LAND_AXES, 0, 1}};
+        ASSERT_OK(search_create_on(land, &options, &search, &e), &e);
+        ASSERT_OK(search_run(search, 1, 0, NULL, NULL, &found, &last, NULL, &e), &e);
+        ASSERT_OK(core_snapshot_read(search, last.bytes, last.size, &end, &e), &e);
+        for (uint32_t i = 0; i < end.best.list.count; i++)
+            assert_int_not_equal(end.best.list.at[i] / LAND_AXES, IDLE_GROUP);
+        core_snapshot_release(&end);
+        free(last.bytes);
+        search_destroy(search);
+    }
+}
+
 static void first_snapshot(const struct search *search, struct core_snapshot *out)
 {
     struct search_blob begin;
@@ -468,13 +533,16 @@ static void a_merge_replays_equal_best_plans_once(void **state)
     for (int epoch = 0; epoch < 3; epoch++) {
         /* of the best plan from one delta to the next; one more for the merged one */
         uint32_t changes = 1;
-        struct hash128 before = {0, 0};
+        struct core_plan before = {.hash = {0, 0}};
         for (uint32_t i = 0; i < TASKS; i++) {
             struct core_delta delta;
             ASSERT_OK(search_task(search, snapshot.bytes, snapshot.size, i, NULL, NULL, &deltas[i], &e), &e);
             ASSERT_OK(core_delta_read(search, deltas[i].bytes, deltas[i].size, &delta, &e), &e);
-            changes += hash128_compare(before, delta.elites.at[0].hash) != 0;
-            before = delta.elites.at[0].hash;
+            const struct core_plan *best = &delta.elites.at[0];
+            changes +=
+                hash128_compare(before.hash, best->hash) != 0 ||
+                tree_list_compare(before.list.at, before.list.count, best->list.at, best->list.count) != 0;
+            before = *best;
             core_delta_release(&delta);
         }
         replays = 0;
@@ -604,6 +672,8 @@ int main(void)
         cmocka_unit_test(seed_and_parallelism_are_part_of_the_result),
         cmocka_unit_test(the_budget_is_kept_exactly),
         cmocka_unit_test(a_stage_without_a_better_plan_ends_the_search),
+        cmocka_unit_test(climbs_come_first_and_keep_their_share),
+        cmocka_unit_test(what_saves_nothing_is_left_out),
         cmocka_unit_test(stages_beyond_the_budget_are_refused),
         cmocka_unit_test(damaged_blobs_are_refused_or_harmless),
         cmocka_unit_test(a_merge_replays_equal_best_plans_once),
