@@ -98,19 +98,19 @@ def moved():
     return sum(hlo.collective_bytes(steps[-1]).values())
 
 
-def trains_and_moves(name, plan, model, optimizer, make, pairs):
+def trains_and_moves(name, plan, model, optimizer, make, pairs, most=1.2):
     losses = train(model, optimizer, plan, pairs)
     bytes_moved, wanted = moved(), hlo.comparable(plan.collectives, plan.axes)
     plain = train(*fresh(0, make), pairs=pairs)
     print(f"{name}: losses {losses}, alone {plain}; XLA moves {bytes_moved:,} bytes, the plan {wanted:,}: {bytes_moved / wanted:.2f}", flush=True)
     assert all(abs(a - b) < 1e-5 * abs(b) + 1e-4 for a, b in zip(losses, plain, strict=True)), (losses, plain)
-    assert 0.75 * wanted <= bytes_moved <= 1.2 * wanted, f"{name}: {bytes_moved:,} bytes for the plan's {wanted:,}"
+    assert 0.75 * wanted <= bytes_moved <= most * wanted, f"{name}: {bytes_moved:,} bytes for the plan's {wanted:,}"
 
 
 def test_a_planned_gpt_trains_as_the_plain_one():
     model, optimizer = fresh()
     before = {name: value.cpu().clone() for name, value in model.state_dict().items()}
-    plan = planned(model, optimizer, memory_limit="2MB")
+    plan = planned(model, optimizer, memory_limit="1.8MB")
     after = model.state_dict()
     assert all(torch.equal(value, after[name].cpu()) for name, value in before.items()) and not optimizer.state, "planning changes nothing"
     assert plan.fits and plan.step.text.count("tf.aliasing_output") == 3 * len(list(model.parameters())), "parameters and moments are donated"
@@ -128,14 +128,15 @@ def test_a_planned_gpt_trains_as_the_plain_one():
 def test_other_models_on_other_meshes():
     encoder = functools.partial(torch_models.Encoder, VOCABULARY, WIDTH, 8, LENGTH)
     mixer = functools.partial(torch_models.Mixer, 32, WIDTH, 64)
-    for name, make, pairs, mesh, limit in (("encoder", encoder, pairs_of_tokens(3), {"data": 2, "model": 4}, None),
-                                           ("mixer", mixer, pairs_of_images(3), {"data": 8}, None),
-                                           ("GPT", Gpt, pairs_of_tokens(3), {"data": 8}, "2MB")):
+    # the encoder's embedding is its output layer, too: GSPMD reduces its two gradients one by one, the plan their sum
+    for name, make, pairs, mesh, limit, most in (("encoder", encoder, pairs_of_tokens(3), {"data": 2, "model": 4}, None, 1.35),
+                                                 ("mixer", mixer, pairs_of_images(3), {"data": 8}, None, 1.2),
+                                                 ("GPT", Gpt, pairs_of_tokens(3), {"data": 8}, "1.8MB", 1.2)):
         model, optimizer = fresh(0, make)
         example = [each.to(torch_xla.device()) for each in pairs[0]]
         plan = toast.torch.plan(step, model, optimizer, *example, mesh=mesh, device="a100-40", rollouts=1000, memory_limit=limit)
         plan.apply(model, optimizer)
-        trains_and_moves(f"{name} on {mesh}", plan, model, optimizer, make, pairs)
+        trains_and_moves(f"{name} on {mesh}", plan, model, optimizer, make, pairs, most)
 
 
 def test_norms_as_sums_are_norms():
