@@ -104,6 +104,19 @@ def test_loops():
         same(function(*args), jax.jit(by_hand(function, [each]))(*args))
 
 
+def test_results_of_loops():
+    """A module's loop hands on what it only reads before what it makes: of two results alike the second is what the scan stacks."""
+    def function(x, w):
+        return jax.lax.scan(lambda h, w: (jnp.tanh(h @ w), w * 2), x, w)
+
+    args, here = (jnp.ones((8, 16)), jnp.ones((3, 16, 16))), f"test_constrain.py:{test_results_of_loops.__code__.co_firstlineno + 3}"
+    each = constraining.Constraint("stablehlo.while", here, "jit(f)/while", 1, 2, "f32[3,16,16]", jax.sharding.PartitionSpec(None, "data"), (), ())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", toast.DoubtfulConstraintWarning)
+        assert written(by_hand(function, [each]), *args) == 1, each
+    same(function(*args), jax.jit(by_hand(function, [each]))(*args))
+
+
 def test_remat_and_functions():
     """What remat computes again from (JAX makes a barrier of it), and an op of a shared function, which has no place of its own."""
     def function(x, w):
@@ -202,5 +215,5 @@ def test_bytes():
 
 if __name__ == "__main__":
     sys.exit(support.run_all(*([test_bytes] if sys.argv[1:] == ["bytes"] else [test_numbers, test_each_once, test_in_scan, test_loops,
-                                                                                         test_remat_and_functions, test_scopes, test_products_are_seen,
+                                                                                         test_results_of_loops, test_remat_and_functions, test_scopes, test_products_are_seen,
                                                                                          test_doubt, test_said, test_not_found])))

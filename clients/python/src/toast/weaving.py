@@ -135,6 +135,7 @@ class _Loop:
     """A scan or a while by its parts."""
     bodies: list[_Body]         # the last one is run each time; a while's condition before it
     inputs: list[int]           # operands that it only reads
+    passed: list[int]           # of those what no result is: a module's loop hands them on before what changes
     carried: list[int]          # results that are another value each time: what it carries, then what it stacks
     carries: int
 
@@ -150,7 +151,8 @@ class _Loop:
                                _Body("body_jaxpr", params["body_jaxpr"], variables[condition:constants], carries)], range(0)
         body, before = bodies[-1].closed.jaxpr, len(bodies[-1].constants)
         kept = [i for i in range(carries) if body.outvars[i] is body.invars[before + i]]
-        return _Loop(bodies, [*range(constants), *(constants + i for i in kept), *stacked],
+        passed = [*range(constants), *stacked]
+        return _Loop(bodies, [*range(constants), *(constants + i for i in kept), *stacked], passed,
                      [i for i in range(len(eqn.outvars)) if i not in kept], carries)
 
 
@@ -355,8 +357,10 @@ class Run:
         inside: dict[int, int] = {}
         for k, i in self.meant(eqn, "loop value", [eqn.outvars[at] for at in loop.carried]).items():
             (inside if loop.carried[k] < loop.carries else outside)[loop.carried[k]] = i
-        for k, i in self.meant(eqn, "stablehlo.while", eqn.outvars).items():
-            outside[k] = i
+        results_of_while = [*(eqn.invars[at] for at in loop.passed), *eqn.outvars]
+        for k, i in self.meant(eqn, "stablehlo.while", results_of_while).items():
+            if k >= len(loop.passed):
+                outside[k - len(loop.passed)] = i
         for k, i in self.meant(eqn, "stablehlo.dynamic_update_slice", eqn.outvars[loop.carries:]).items():
             outside[loop.carries + k] = i
         bodies = {body.parameter: self.body(eqn, body, inside if body is loop.bodies[-1] else {}, uses) for body in loop.bodies}
