@@ -113,6 +113,11 @@ struct price_program {
 struct price_program *price_program_create(const struct nda *n);
 void price_program_destroy(struct price_program *program);
 
+static inline int64_t at_most(int64_t n, int64_t most)
+{
+    return n < most ? n : most;
+}
+
 /* of the order that counts or, if that is less, the program's, of which a fold errs least */
 static inline int64_t price_least_peak(const struct price *price)
 {

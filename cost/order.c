@@ -272,11 +272,6 @@ static int64_t extent(const struct spmd_local *local, uint32_t value, uint8_t di
     return product;
 }
 
-static int64_t at_most(int64_t n, int64_t most)
-{
-    return n < most ? n : most;
-}
-
 enum { BANKS = 32, BANK_BITS = 32, ROWS_LEAST = 10 };
 /* A packed tile is `side` rows and columns of the shared memory, of elements that share its banks: rows along
  * what is written, columns along what is read, and what is between where that leaves room. */

@@ -31,11 +31,6 @@ static void add_root(struct price_scratch *scratch, struct recompute *again, uin
         roots[again->count++] = (struct root){value, bytes};
 }
 
-static inline int64_t at_most(int64_t bytes, int64_t cut)
-{
-    return bytes < cut ? bytes : cut;
-}
-
 /* what the roots may be more than a value, where products take them in: statistics of its rows */
 static inline int64_t statistics(const struct price_scratch *scratch, int64_t bytes)
 {
