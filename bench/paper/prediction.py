@@ -156,6 +156,7 @@ def main():
     count = math.prod(int(axis.split("=")[1]) for axis in options.mesh.split(","))
     if "device_count" not in os.environ.get("XLA_FLAGS", ""):
         os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={count}".strip()
+    os.environ.setdefault("NPROC", str(8 * count))   # XLA's threads on CPUs: collectives hold one each
     import jax
     options.work.mkdir(parents=True, exist_ok=True)
     for model in options.models.split(","):

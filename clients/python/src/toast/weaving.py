@@ -176,8 +176,15 @@ class Run:
         self.scope: str | None = ""     # of the jaxpr at hand; None in loops and what is computed again
         self.lowered = lowered
         self._lowers: dict[tuple[Any, ...], bool] = {}
-        named = list(_named(jaxpr))
-        self.alone = frozenset(i for i in range(len(self.wanted)) if sum(self._is_called(i, eqn, scope) for scope, eqn in named) == 1)
+        self._of_type: dict[str, list[int]] = {}
+        for i, each in enumerate(self.wanted):
+            self._of_type.setdefault(each.type, []).append(i)
+        named: dict[str, list[tuple[str, Any]]] = {}
+        for scope, eqn in _named(jaxpr):
+            named.setdefault(_inside_step(scope), []).append((scope, eqn))
+        self.alone = frozenset(
+            i for i, each in enumerate(self.wanted)
+            if sum(self._is_called(i, eqn, scope) for scope, eqn in named.get(_inside_step(each.name.rpartition("/")[0]), ())) == 1)
 
     def several(self) -> list[int] | None:
         """For another run: how many ops alike each constraint's equation becomes; None: what was taken for granted holds."""
@@ -255,13 +262,12 @@ class Run:
 
     def constrain(self, eqn: Any, values: list[Any], uses: _Uses) -> None:
         """Constrains results that all uses read so, in place; notes the others."""
-        types = [_type_of(variable.aval) for variable in eqn.outvars]
-        for i, each in enumerate(self.wanted):
-            for k, kind in enumerate(types):
-                if kind != each.type or not self.makes(i, eqn) or not self.counted(i):
+        for k, variable in enumerate(eqn.outvars):
+            for i in self._of_type.get(_type_of(variable.aval), ()):
+                if not self.makes(i, eqn) or not self.counted(i):
                     continue
-                if each.uses:
-                    uses.setdefault(eqn.outvars[k], []).append((i, each))
+                if self.wanted[i].uses:
+                    uses.setdefault(variable, []).append((i, self.wanted[i]))
                 else:
                     values[k] = self.put(i, values[k])
 
