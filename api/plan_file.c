@@ -5,7 +5,6 @@
 #include "api/request.h"
 #include "report/report.h"
 
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,21 +15,22 @@ enum {
     MAX_FACTORS = 10000000 /* bounds what a file makes this process allocate: some GB */
 };
 
-/* The arguments or results that the file calls as the pin does: a request may have given them names that the
- * module has not. */
-static void find_places(struct planner_plan *plan, const json_t *root, struct planner_constraint *pin)
+/* what the file calls the arguments or the results, by number */
+static const char **read_names(struct planner_plan *plan, const json_t *list, uint32_t *count)
 {
-    const json_t *list = json_object_get(root, pin->is_result ? "results" : "arguments"), *item;
-    uint32_t *places = arena_alloc(plan->arena, (json_array_size(list) + 1) * sizeof *places);
+    *count = (uint32_t)json_array_size(list);
+    const char **names = arena_alloc(plan->arena, ((size_t)*count + 1) * sizeof *names);
+    const json_t *item;
     size_t i;
     json_array_foreach(list, i, item)
     {
         const char *name = json_string_value(json_object_get(item, "name"));
         const json_t *index = json_object_get(item, "index");
-        if (name && (strcmp(name, pin->pattern) == 0 || fnmatch(pin->pattern, name, 0) == 0))
-            places[pin->place_count++] = (uint32_t)(index ? json_integer_value(index) : (json_int_t)i);
+        json_int_t number = index ? json_integer_value(index) : (json_int_t)i;
+        if (name && number >= 0 && number < *count)
+            names[number] = arena_strndup(plan->arena, name, strlen(name));
     }
-    pin->places = places;
+    return names;
 }
 
 /* mesh and pins are what a request calls mesh and constraints: one decoder for both */
@@ -68,9 +68,14 @@ static enum error_code read_request_part(struct planner_plan **out, const struct
     plan->mesh = api_request->planning.mesh;
     plan->constraints = api_request->planning.constraints;
     plan->constraint_count = api_request->planning.constraint_count;
+    uint32_t counts[2];
+    const char **names[] = {read_names(plan, json_object_get(root->value, "arguments"), &counts[0]),
+                            read_names(plan, json_object_get(root->value, "results"), &counts[1])};
     for (uint32_t i = 0; i < plan->constraint_count; i++) {
-        api_request->planning.constraints[i].pointer = arena_printf(plan->arena, "/pins/%u", i);
-        find_places(plan, root->value, &api_request->planning.constraints[i]);
+        struct planner_constraint *pin = &api_request->planning.constraints[i];
+        pin->pointer = arena_printf(plan->arena, "/pins/%u", i);
+        pin->names = names[pin->is_result];
+        pin->name_count = counts[pin->is_result];
     }
     memcpy(plan->device, device, sizeof device);
     return ERROR_OK;

@@ -63,9 +63,10 @@ static enum error_code price_list(struct core_whole *whole, struct core_plan *pl
 {
     const struct search_domain *domain = whole->search->domain;
     open_session(whole);
+    if (!domain->price_whole)
+        return core_price_list(whole->search, whole->session, plan, e);
     domain->replay(whole->session, &plan->list, &plan->hash);
-    return domain->price_whole ? core_whole_price(whole, plan, e)
-                               : core_price_plan(whole->search, whole->session, plan, e);
+    return core_whole_price(whole, plan, e);
 }
 
 enum { SAME = 1000000 }; /* as far as a report tells */

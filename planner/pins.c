@@ -57,27 +57,23 @@ static void add_pin(struct pins *pins, const struct nda *n, struct plan_pin pin)
 
 static bool is_named(const struct planner_constraint *constraint, const char *name)
 {
-    return strcmp(name, constraint->pattern) == 0 ||
-           (!constraint->exact && fnmatch(constraint->pattern, name, 0) == 0);
+    return name && (strcmp(name, constraint->pattern) == 0 ||
+                    (!constraint->exact && fnmatch(constraint->pattern, name, 0) == 0));
 }
 
-static bool is_placed(const struct planner_constraint *constraint, uint32_t number)
-{
-    for (uint32_t i = 0; i < constraint->place_count; i++)
-        if (constraint->places[i] == number)
-            return true;
-    return false;
-}
-
-/* pins what the constraint means, by name or else by the file's numbers; how many */
+/* pins what the constraint means, by the module's names or the file's; how many */
 static enum error_code add_meant(struct pins *pins, const struct planner_constraint *constraint,
-                                 const struct nda *n, const struct mesh *mesh, bool by_name,
+                                 const struct nda *n, const struct mesh *mesh, bool by_file,
                                  uint32_t *matched, struct error *e)
 {
     uint32_t count = constraint->is_result ? n->result_count : n->argument_count;
+    if (by_file && constraint->name_count < count)
+        count = constraint->name_count;
     for (uint32_t i = 0; i < count; i++) {
-        const char *name = constraint->is_result ? n->result_names[i] : n->arguments[i].name;
-        if (by_name ? !is_named(constraint, name) : !is_placed(constraint, i))
+        const char *name = by_file                 ? constraint->names[i]
+                           : constraint->is_result ? n->result_names[i]
+                                                   : n->arguments[i].name;
+        if (!is_named(constraint, name))
             continue;
         uint32_t value = constraint->is_result ? n->slots[n->spaces[n->result_spaces[i]].slots].value
                                                : n->arguments[i].value;
@@ -106,9 +102,9 @@ static enum error_code add_constraint(struct pins *pins, const struct planner_co
                                       const struct nda *n, const struct mesh *mesh, struct error *e)
 {
     uint32_t count = constraint->is_result ? n->result_count : n->argument_count, matched = 0;
-    TRY(add_meant(pins, constraint, n, mesh, true, &matched, e));
+    TRY(add_meant(pins, constraint, n, mesh, false, &matched, e));
     if (!matched)
-        TRY(add_meant(pins, constraint, n, mesh, false, &matched, e));
+        TRY(add_meant(pins, constraint, n, mesh, true, &matched, e));
     if (matched)
         return ERROR_OK;
     struct text some = {0};

@@ -52,10 +52,10 @@ struct planner_constraint { /* {"argument": "params/<star>/wq", "dims": [["model
     const char *pointer;    /* where it stands in the request, for errors */
     uint8_t is_result;
     uint8_t exact; /* pattern is one name, as it stands */
-    /* a plan.json's: numbers of the arguments (results) that the file itself calls so. They are meant where
-     * the module knows none of these names, as it was named by the request */
-    const uint32_t *places;
-    uint32_t place_count;
+    /* a plan.json's: what the file calls the arguments (results), by number; NULL: nothing. Where the module
+     * has no such name the pattern is of these: names that the request gave */
+    const char *const *names;
+    uint32_t name_count;
     uint32_t rank;
     struct {
         uint8_t open, count;             /* open: this dimension is left to the planner */

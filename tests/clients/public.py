@@ -58,18 +58,19 @@ def vit():
                  lambda logits, x, y: frameworks.cross_entropy(logits, y), images, jnp.asarray(rng.integers(0, 64, BATCH), jnp.int32))
 
 
+def decoder(config, model, **more):
+    """of Llama's kind: two layers, a key and a value for two heads each"""
+    config = config(vocab_size=VOCABULARY, hidden_size=WIDTH, intermediate_size=3 * WIDTH, num_hidden_layers=2, num_attention_heads=4,
+                    num_key_value_heads=2, max_position_embeddings=LENGTH, **more)
+    return train(model(config, input_shape=(1, LENGTH)), lambda logits, x: frameworks.cross_entropy(logits[:, :-1], x[:, 1:]), tokens())
+
+
 def llama():
-    config = transformers.LlamaConfig(vocab_size=VOCABULARY, hidden_size=WIDTH, intermediate_size=3 * WIDTH, num_hidden_layers=2,
-                                      num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=LENGTH)
-    return train(transformers.FlaxLlamaForCausalLM(config, input_shape=(1, LENGTH)),
-                 lambda logits, x: frameworks.cross_entropy(logits[:, :-1], x[:, 1:]), tokens())
+    return decoder(transformers.LlamaConfig, transformers.FlaxLlamaForCausalLM)
 
 
 def mistral():
-    config = transformers.MistralConfig(vocab_size=VOCABULARY, hidden_size=WIDTH, intermediate_size=3 * WIDTH, num_hidden_layers=2,
-                                        num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=LENGTH, sliding_window=32)
-    return train(transformers.FlaxMistralForCausalLM(config, input_shape=(1, LENGTH)),
-                 lambda logits, x: frameworks.cross_entropy(logits[:, :-1], x[:, 1:]), tokens())
+    return decoder(transformers.MistralConfig, transformers.FlaxMistralForCausalLM, sliding_window=32)
 
 
 def bart():
