@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 enum {
-    PLANS = 200,
+    PLANS = 140,
     PROCESSES = 2,
     AT_LEAST = 20,
     CHUNK = 25,
