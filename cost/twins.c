@@ -1,7 +1,7 @@
 /* Gradients that lie as the update of another one wants it.
  *
- *   head        [width, words]   gradient made as [words, width], read transposed   } one shape, one constant:
- *   embedding   [words, width]   gradient scattered into [words, width], read as is } both lie transposed
+ *   head       [width, words]   gradient made as [words, width], read transposed   } one shape, one constant:
+ *   embedding  [words, width]   gradient scattered into [words, width], read as is } both lie transposed
  *
  * XLA has one broadcast of each number and shape, such as the share of a gradient in its moment, and values
  * that meet in elementwise ops lie alike. So two gradients of one shape that are reduced alone (what is
