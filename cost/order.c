@@ -16,8 +16,8 @@
  * innermost stays in no kernel: its maximum, its sum and what is made of them take one each.
  *
  * Facts of the program, found once: per dot, the operands and the result that are turned; per reduction,
- * whether its rows lie innermost. Sizes are of a
- * device, so what is long enough is found per pricing. Nothing here makes a kernel or a buffer.
+ * whether its rows lie innermost. Sizes are of a device, so what is long enough is found per pricing. Nothing
+ * here makes a kernel or a buffer.
  *
  * Source: XLA:GPU's layout assignment and dot decomposer (orders), its transpose emitters (tiles, packed
  * tiles), its coalescing analysis (transactions). */
