@@ -51,9 +51,22 @@ int64_t price_ordered_copy(const struct price_scratch *scratch, const struct spm
     return 0;
 }
 
+/* A matrix that XLA:GPU gathers is read in either order: of it the block alone is turned before. */
+static bool gathers_turned(const struct price_scratch *scratch, const struct spmd_local *local,
+                           const struct spmd_step *step)
+{
+    return step->kind == SPMD_ALL_GATHER && !(scratch->uses[step->results].hard & HARD_OTHER) &&
+           ir_value_type(local->nda->program, local->values[step->results].origin)->rank <= 2 &&
+           price_has_outer(local, step->results, step->atom);
+}
+
 int64_t price_held_copy(const struct price_scratch *scratch, const struct spmd_local *local,
                         const struct spmd_step *step)
 {
-    bool in_order = scratch->rules & COST_FUSE_COPIES && step->kind == SPMD_REDUCE_SCATTER;
-    return in_order ? 0 : price_ordered_copy(scratch, local, step);
+    bool ordered = scratch->rules & COST_FUSE_COPIES;
+    if (ordered && step->kind == SPMD_REDUCE_SCATTER)
+        return 0;
+    if (ordered && gathers_turned(scratch, local, step))
+        return local->values[local->operands[step->operands]].bytes;
+    return price_ordered_copy(scratch, local, step);
 }

@@ -571,6 +571,8 @@ int64_t price_gathered_copy(const struct price_scratch *scratch, const struct sp
 /* .. and the step whose kernel makes it */
 uint32_t price_gathered_by(const struct price_scratch *scratch, const struct spmd_local *local,
                            const struct spmd_step *step);
+/* twins.c, by COST_FUSE_BATCHED, for memory: flags gradients that lie as another's update wants it */
+void price_find_twins(struct price_scratch *scratch, const struct spmd_local *local);
 /* memory.c, by COST_FUSE_BATCHED, kernels in program order: bytes that move because arguments are copied for
  * it, and because it runs apart from its siblings */
 int64_t price_turned_bytes(struct price_scratch *scratch, const struct spmd_local *local,

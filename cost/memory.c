@@ -729,6 +729,8 @@ static void turn_all(struct price_scratch *scratch, const struct spmd_local *loc
     GROW(scratch->copied_bytes, scratch->copied_room, local->argument_count);
     for (uint32_t kernel = 0; scratch->rules & COST_FUSE_TURNED && kernel < scratch->kernel_count; kernel++)
         copy_table(scratch, local, kernel);
+    if (scratch->rules & COST_FUSE_BATCHED)
+        price_find_twins(scratch, local);
     for (uint32_t kernel = 0; kernel < scratch->kernel_count; kernel++)
         turn_arguments(scratch, local, &scratch->line[kernel], &kernel, idle);
 }

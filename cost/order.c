@@ -11,10 +11,13 @@
  * shared memory when both are long enough; of elements of two bytes and fewer also when one is short and the
  * dimension outside of both fills the tile with it. Else threads that follow one another read elements that
  * lie apart, and each costs a whole transaction of the memory. Where an elementwise op reads two values of
- * different orders, the later one is turned into the order of the earlier one.
+ * different orders, the later one is turned into the order of the earlier one, and stored in float32 if that
+ * is what is read (gradients of scores that a softmax has in another order). A row that does not lie
+ * innermost stays in no kernel: its maximum, its sum and what is made of them take one each.
  *
- * Facts of the program, found once: per dot, the operands and the result that are turned. Sizes are of a
- * device, so what is long enough is found per pricing. Nothing here makes a kernel or a buffer.
+ * Facts of the program, found once: per dot, the operands and the result that are turned; per reduction,
+ * whether its rows lie innermost. Sizes are of a device, so what is long enough is found per pricing. Nothing
+ * here makes a kernel or a buffer.
  *
  * Source: XLA:GPU's layout assignment and dot decomposer (orders), its transpose emitters (tiles, packed
  * tiles), its coalescing analysis (transactions). */
@@ -76,14 +79,30 @@ static uint8_t run_outside(const struct order *order, const struct order *beside
     return last < 0 ? 0 : run_at(order, beside, last);
 }
 
-/* in dimensions of the value that has the order `from` */
-static struct price_turn turn_between(const struct order *from, const struct order *to)
+/* without the dimensions of one element: compilers remove those first */
+static struct order without_thin(const struct ir_program *program, uint32_t value, const struct order *order)
 {
-    if (from->rank != to->rank || from->rank < 2 || from->at[from->rank - 1] == to->at[to->rank - 1])
+    const int64_t *dims = ir_type_dims(program, ir_value_type(program, value));
+    struct order thick = *order;
+    thick.rank = 0;
+    for (uint8_t i = 0; i < order->rank; i++)
+        if (dims[order->at[i]] != 1)
+            thick.at[thick.rank++] = order->at[i];
+    return thick;
+}
+
+/* of a value, in its dimensions */
+static struct price_turn turn_between(const struct ir_program *program, uint32_t value,
+                                      const struct order *before, const struct order *behind)
+{
+    if (before->rank != behind->rank)
         return (struct price_turn){0, 0, 0};
-    struct price_turn turn = {run_at(from, to, from->rank - 1), run_at(to, from, to->rank - 1), 0};
-    uint8_t outside = run_outside(from, to, turn.from);
-    turn.between = outside == run_outside(to, from, turn.to) ? outside : 0;
+    struct order from = without_thin(program, value, before), to = without_thin(program, value, behind);
+    if (from.rank < 2 || from.at[from.rank - 1] == to.at[to.rank - 1])
+        return (struct price_turn){0, 0, 0};
+    struct price_turn turn = {run_at(&from, &to, from.rank - 1), run_at(&to, &from, to.rank - 1), 0};
+    uint8_t outside = run_outside(&from, &to, turn.from);
+    turn.between = outside == run_outside(&to, &from, turn.to) ? outside : 0;
     return turn;
 }
 
@@ -134,10 +153,10 @@ static void turn_operand(struct orders *orders, uint32_t op, uint32_t operand, c
         return;
     struct op_info *info = &orders->out->ops[op];
     orders->turned[value] = 1;
-    info->turns[operand] = turn_between(order, operand ? &right : &left);
+    info->turns[operand] = turn_between(orders->program, value, order, operand ? &right : &left);
     if (operand == 0)
         return;
-    info->thin_turn = turn_between(order, &left);
+    info->thin_turn = turn_between(orders->program, value, order, &left);
     for (uint32_t i = 0; i < batch->count; i++)
         info->batch_bits |= (uint8_t)(1u << batch->at[i]);
 }
@@ -178,6 +197,9 @@ static struct order reduced_order(const struct orders *orders, uint32_t op)
     unsigned gone = 0;
     for (uint32_t i = 0; i < dims.count; i++)
         gone |= 1u << dims.at[i];
+    struct order thick = without_thin(orders->program, ir_operand(orders->program, op, 0), from);
+    if (!from->any && thick.rank && !(gone >> thick.at[thick.rank - 1] & 1))
+        orders->out->ops[op].short_row = 0;
     order.rank = 0;
     for (uint8_t i = 0; i < from->rank; i++)
         if (!(gone >> from->at[i] & 1)) {
@@ -200,6 +222,12 @@ static struct price_turn in_places(const struct order *order, struct price_turn 
         places.between |= (uint8_t)((turn.between >> order->at[i] & 1) << i);
     }
     return places;
+}
+
+/* is 1 + an op's number that of a dot? */
+static bool is_dot(const struct ir_program *program, uint32_t birth)
+{
+    return birth && ir_opcode_family((enum ir_opcode)program->ops[birth - 1].code) == IR_FAMILY_DOT;
 }
 
 /* of the earliest operand; the dots that made the others write results that are turned */
@@ -229,8 +257,9 @@ static struct order joint_order(struct orders *orders, uint32_t op)
         struct price_turn *turn = &orders->out->ops[order->dot - 1].turns[2];
         if (turn->from)
             continue;
-        *turn = in_places(order, turn_between(order, first));
+        *turn = in_places(order, turn_between(program, ir_operand(program, op, i), order, first));
         orders->out->ops[order->dot - 1].turned_wide =
+            is_dot(program, first->birth) &&
             ir_value_type(program, ir_operand(program, op, i))->element == IR_F32 &&
             ir_value_type(program, ir_result(program, order->dot - 1, 0))->element == IR_BF16;
     }
@@ -325,7 +354,8 @@ bool price_turns_wide(const struct price_scratch *scratch, const struct spmd_loc
                       const struct spmd_step *step)
 {
     const struct op_info *info = step->kind == SPMD_OP ? step_info(scratch, step) : NULL;
-    return info && info->turned_wide && strided_result(local, step, info) > 0;
+    return info && info->turned_wide && extent(local, step->results, info->turns[2].from) > 1 &&
+           extent(local, step->results, info->turns[2].to) > 1;
 }
 
 int64_t price_strided_bytes(const struct price_scratch *scratch, const struct spmd_local *local,

@@ -125,6 +125,32 @@ static void rows_stay_in_the_kernel(void **state)
     expect(text, COST_FUSE_BYTES | COST_FUSE_ROWS, 0, 8 * MIB);
 }
 
+/* .. but not where the row does not lie innermost; a dimension of one element inside of it is none */
+static void rows_across_memory_take_kernels(void **state)
+{
+    static const struct {
+        const char *x, *permutation, *turned, *rows, *dims;
+        int reduced, apart;
+    } cases[] = {{"1024x1024x", "1, 0", "1024x1024x", "1024x", "0", 1, 4096},
+                 {"1024x1024x1x", "0, 2, 1", "1024x1x1024x", "1024x1x", "0, 1", 2, 0}};
+    for (int i = 0; i < 2; i++) {
+        int64_t apart = cases[i].apart;
+        char *text = mem_printf(
+            "func.func @main(%%x: tensor<%1$sf32>) -> tensor<%3$sf32> {\n"
+            "    %%least = stablehlo.constant dense<0xFF800000> : tensor<f32>\n"
+            "    %%t = stablehlo.transpose %%x, dims = [%2$s] : (tensor<%1$sf32>) -> tensor<%3$sf32>\n"
+            "    %%m = stablehlo.reduce(%%t init: %%least) applies stablehlo.maximum across dimensions = "
+            "[%6$d] : (tensor<%3$sf32>, tensor<f32>) -> tensor<%4$sf32>\n"
+            "    %%b = stablehlo.broadcast_in_dim %%m, dims = [%5$s] : (tensor<%4$sf32>) -> tensor<%3$sf32>\n"
+            "    %%y = stablehlo.subtract %%t, %%b : tensor<%3$sf32>\n"
+            "    return %%y : tensor<%3$sf32>\n}\n",
+            cases[i].x, cases[i].permutation, cases[i].turned, cases[i].rows, cases[i].dims,
+            cases[i].reduced);
+        expect(text, COST_FUSE_BYTES | COST_FUSE_ROWS, apart, 8 * MIB + (apart ? 4 * MIB + 2 * apart : 0));
+        free(text);
+    }
+}
+
 /* .. also where a reduction over a dimension of one element stands between, as differentiation leaves it, and
  * where the element type is narrower than that of the reduction */
 static void reductions_of_nothing_are_reshapes(void **state)
@@ -655,26 +681,31 @@ static void packed_tiles_take_what_is_between(void **state)
  * meanwhile. */
 static void later_orders_are_turned_into_earlier_ones(void **state)
 {
-    static const char text[] =
-        "func.func @main(%k: tensor<2x64x32xbf16>, %q: tensor<2x64x2x32xbf16>, %o: tensor<2x2x64x32xbf16>) "
-        "-> "
-        "tensor<2x2x64x64xf32> {\n"
-        "    %0 = stablehlo.dot_general %k, %q, batching_dims = [0] x [0], contracting_dims = [2] x [3] : "
-        "(tensor<2x64x32xbf16>, tensor<2x64x2x32xbf16>) -> tensor<2x64x64x2xbf16>\n"
-        "    %1 = stablehlo.transpose %0, dims = [0, 3, 2, 1] : (tensor<2x64x64x2xbf16>) -> "
-        "tensor<2x2x64x64xbf16>\n"
-        "    %2 = stablehlo.convert %1 : (tensor<2x2x64x64xbf16>) -> tensor<2x2x64x64xf32>\n"
-        "    %3 = stablehlo.dot_general %o, %k, batching_dims = [0] x [0], contracting_dims = [3] x [2] : "
-        "(tensor<2x2x64x32xbf16>, tensor<2x64x32xbf16>) -> tensor<2x2x64x64xbf16>\n"
-        "    %4 = stablehlo.convert %3 : (tensor<2x2x64x64xbf16>) -> tensor<2x2x64x64xf32>\n"
-        "    %5 = stablehlo.multiply %2, %4 : tensor<2x2x64x64xf32>\n"
-        "    return %5 : tensor<2x2x64x64xf32>\n}\n";
-    enum { ELEMENTS = 2 * 2 * 64 * 64 };
-    struct moved plain = measure_on("h100", text, COST_FUSE_BYTES),
-                 turned = measure_on("h100", text, COST_FUSE_BYTES | COST_FUSE_STRIDED);
-    assert_int_equal(plain.temporary, 2 * 2 * ELEMENTS);
-    assert_int_equal(turned.temporary, (2 + 2 + 4) * ELEMENTS);
-    assert_int_equal(turned.bytes - plain.bytes, (62 + 2 * 2) * ELEMENTS); /* f32 written and read */
+    for (int heads = 2; heads <= 32; heads *= 16) {
+        char scores[64], keys[64], heads_out[64];
+        snprintf(scores, sizeof scores, "tensor<2x64x64x%dx", heads);
+        snprintf(keys, sizeof keys, "tensor<2x64x%dx32xbf16>", heads);
+        snprintf(heads_out, sizeof heads_out, "tensor<2x%dx64x", heads);
+        char *text = mem_printf(
+            "func.func @main(%%k: tensor<2x64x32xbf16>, %%q: %2$s, %%o: %3$s32xbf16>) -> %3$s64xf32> {\n"
+            "    %%0 = stablehlo.dot_general %%k, %%q, batching_dims = [0] x [0], contracting_dims = [2] x "
+            "[3] : (tensor<2x64x32xbf16>, %2$s) -> %1$sbf16>\n"
+            "    %%1 = stablehlo.transpose %%0, dims = [0, 3, 2, 1] : (%1$sbf16>) -> %3$s64xbf16>\n"
+            "    %%2 = stablehlo.convert %%1 : (%3$s64xbf16>) -> %3$s64xf32>\n"
+            "    %%3 = stablehlo.dot_general %%o, %%k, batching_dims = [0] x [0], contracting_dims = [3] x "
+            "[2] : (%3$s32xbf16>, tensor<2x64x32xbf16>) -> %3$s64xbf16>\n"
+            "    %%4 = stablehlo.convert %%3 : (%3$s64xbf16>) -> %3$s64xf32>\n"
+            "    %%5 = stablehlo.multiply %%2, %%4 : %3$s64xf32>\n"
+            "    return %%5 : %3$s64xf32>\n}\n",
+            scores, keys, heads_out);
+        int elements = 2 * heads * 64 * 64, far_apart = heads == 2 ? 62 : 0;
+        struct moved plain = measure_on("h100", text, COST_FUSE_BYTES),
+                     turned = measure_on("h100", text, COST_FUSE_BYTES | COST_FUSE_STRIDED);
+        assert_int_equal(plain.temporary, 2 * 2 * elements);
+        assert_int_equal(turned.temporary, (2 + 2 + 4) * elements);
+        assert_int_equal(turned.bytes - plain.bytes, (far_apart + 2 * 2) * elements); /* f32, both ways */
+        free(text);
+    }
 }
 
 int main(void)
@@ -685,6 +716,7 @@ int main(void)
         cmocka_unit_test(small_values_are_not_launched_for),
         cmocka_unit_test(gathers_take_their_producers_in),
         cmocka_unit_test(rows_stay_in_the_kernel),
+        cmocka_unit_test(rows_across_memory_take_kernels),
         cmocka_unit_test(reductions_of_nothing_are_reshapes),
         cmocka_unit_test(exponentials_of_rows_are_repeated),
         cmocka_unit_test(badly_padded_rows_are_stored),
