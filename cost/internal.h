@@ -155,7 +155,7 @@ struct value_use {
     uint8_t hard;         /* who wants it in memory: bits of HARD_* */
     uint8_t kept;         /* something repeated is computed from it: not repeated itself */
     uint8_t feeds_matmul; /* a matrix product is computed from it */
-    uint8_t batched;      /* by COST_FUSE_BATCHES: products with batches read it: READ_BATCHED, READ_FEW */
+    uint8_t batched;      /* by COST_FUSE_BATCHES: products with batches read it: READ_BATCHED and more */
     uint8_t across;       /* bits: READ_ACROSS, what is computed of it alone is transposed; READ_ALONG, not */
     uint8_t windows;      /* by COST_FUSE_PRODUCTS: bits WINDOW_* of the convolutions that read it */
     uint8_t transposed;   /* a transpose reads it; this and the next two by COST_FUSE_BYTES alone */
@@ -163,7 +163,8 @@ struct value_use {
     uint32_t set;         /* of KERNEL_SEVERAL: in scratch.sets */
 };
 enum { KERNEL_SEVERAL = NDA_NONE };
-enum { READ_BATCHED = 1, READ_FEW = 2, FEW_BATCHES = 7 };
+/* .. few batches; a product without batches alone reads what one of them makes */
+enum { READ_BATCHED = 1, READ_FEW = 2, READ_ENDS = 4, FEW_BATCHES = 7 };
 enum { READ_ACROSS = 1, READ_ALONG = 2 };
 /* of an op: it is a convolution, with strides; of a value: one reads it, with strides or joined to others */
 enum { WINDOW_ANY = 1, WINDOW_APART = 2 };
