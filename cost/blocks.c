@@ -54,6 +54,7 @@ int64_t price_ordered_copy(const struct price_scratch *scratch, const struct spm
 int64_t price_held_copy(const struct price_scratch *scratch, const struct spmd_local *local,
                         const struct spmd_step *step)
 {
-    bool in_order = scratch->rules & COST_FUSE_COPIES && step->kind == SPMD_REDUCE_SCATTER;
+    bool in_order = step->kind == SPMD_REDUCE_SCATTER &&
+                    (scratch->rules & COST_FUSE_COPIES || scratch->values[step->results].whole);
     return in_order ? 0 : price_ordered_copy(scratch, local, step);
 }
