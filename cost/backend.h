@@ -90,8 +90,8 @@ struct cost_backend {
     int64_t prefetch_bytes; /* at most so much of gathered weights waits for its first reader */
     int64_t
         combine_bytes; /* gathers of weights, reductions of gradients: combined up to so many bytes; 0: not */
-    /* reduce_scatters that are all_reduces (scatters_in_host) are combined up to so many bytes of operands;
-     * 0: not. Of memory alone. */
+    /* all_reduces, also those that reduce_scatters are (scatters_in_host), are combined up to so many bytes
+     * of operands, where they do not wait for each other; 0: not. Of memory alone. */
     int64_t reduce_bytes;
     /* Inside a host; none: latency and bandwidth of the device (closed forms). */
     const struct cost_collective_share *shares;

@@ -64,7 +64,7 @@ int64_t price_held_copy(const struct price_scratch *scratch, const struct spmd_l
                         const struct spmd_step *step)
 {
     bool ordered = scratch->rules & COST_FUSE_COPIES;
-    if (ordered && step->kind == SPMD_REDUCE_SCATTER)
+    if (step->kind == SPMD_REDUCE_SCATTER && (ordered || scratch->values[step->results].whole))
         return 0;
     if (ordered && gathers_turned(scratch, local, step))
         return local->values[local->operands[step->operands]].bytes;

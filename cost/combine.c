@@ -11,7 +11,7 @@
  *
  * Members are not in a loop, and no reduce_scatter depends on them: so none can depend on another,
  * whatever the order of the steps. For the same reason they are taken in an order that the steps have no
- * part in: XLA:GPU combines as a walk from the first result meets them, libtpu in the order of their ops. */
+ * part in: as a walk from the first result meets them. What libtpu combines is reductions.c's. */
 #include "cost/internal.h"
 
 #include <stdlib.h>
@@ -21,9 +21,7 @@ static bool may_combine(const struct price_scratch *scratch, const struct spmd_l
                         const struct kernel *k)
 {
     const struct spmd_step *step = &local->steps[k->step];
-    return step->kind == SPMD_REDUCE_SCATTER && step->depth == 0 &&
-           !scratch->values[step->results].scattered &&
-           (!scratch->reduce_bytes || scratch->values[step->results].whole);
+    return step->kind == SPMD_REDUCE_SCATTER && step->depth == 0 && !scratch->values[step->results].scattered;
 }
 
 /* Is a reduce_scatter made of what the kernel makes? Of marks it is taken to be: what a region makes of what
@@ -71,17 +69,9 @@ static void flag_reduced(struct price_scratch *scratch, const struct spmd_local 
     }
 }
 
-bool price_keeps_apart(struct price_scratch *scratch, uint32_t leader, uint32_t value)
+bool price_keeps_apart(const struct price_scratch *scratch, uint32_t leader, uint32_t value)
 {
-    struct value_work *first = &scratch->values[leader];
-    const struct value_work *other = &scratch->values[value];
-    if (!scratch->reduce_bytes)
-        return first->scattered != other->scattered;
-    if ((first->scattered && other->reduced) || (first->reduced && other->scattered))
-        return true;
-    first->scattered |= other->scattered;
-    first->reduced |= other->reduced;
-    return false;
+    return scratch->values[leader].scattered != scratch->values[value].scattered;
 }
 
 static uint8_t element_of(const struct spmd_local *local, uint32_t value)
@@ -147,7 +137,7 @@ static uint32_t find_scatters(struct price_scratch *scratch, const struct spmd_l
         struct scatter *scatter = &scratch->scatters[count++];
         *scatter = (struct scatter){.kernel = i,
                                     .op = step->op,
-                                    .walk = scratch->reduce_bytes ? 0 : scratch->at[scratch->kernels[i].step],
+                                    .walk = scratch->at[scratch->kernels[i].step],
                                     .origin = local->values[step->results].origin,
                                     .element = element_of(local, step->results),
                                     .reducer = step->reducer};
@@ -161,18 +151,13 @@ void price_combine(struct price_scratch *scratch, const struct spmd_local *local
 {
     uint32_t count = 0;
     scratch->combined_count = 0;
-    for (size_t i = 0; i < scratch->kernel_count && count < 2; i++) {
-        const struct spmd_step *step = &local->steps[scratch->kernels[i].step];
-        count += step->kind == SPMD_REDUCE_SCATTER &&
-                 (!scratch->reduce_bytes || scratch->values[step->results].whole);
-    }
-    int64_t most = scratch->reduce_bytes ? scratch->reduce_bytes : scratch->combine_bytes;
-    if (most == 0 || count < 2)
+    for (size_t i = 0; i < scratch->kernel_count && count < 2; i++)
+        count += local->steps[scratch->kernels[i].step].kind == SPMD_REDUCE_SCATTER;
+    if (scratch->reduce_bytes || scratch->combine_bytes == 0 || count < 2)
         return;
     flag_scattered(scratch, local);
     flag_reduced(scratch, local);
-    if (!scratch->reduce_bytes)
-        number_scatters(scratch, local);
+    number_scatters(scratch, local);
     count = find_scatters(scratch, local);
     if (count > 1)
         qsort(scratch->scatters, count, sizeof *scratch->scatters, by_key);
@@ -181,9 +166,8 @@ void price_combine(struct price_scratch *scratch, const struct spmd_local *local
         const struct scatter *scatter = &scratch->scatters[i];
         struct kernel *k = &scratch->kernels[scatter->kernel];
         const struct spmd_step *step = &local->steps[k->step];
-        int64_t own =
-            local->values[scratch->reduce_bytes ? local->operands[step->operands] : step->results].bytes;
-        bool joins = i > 0 && same_key(scatter, scatter - 1) && bytes + own <= most;
+        int64_t own = local->values[step->results].bytes;
+        bool joins = i > 0 && same_key(scatter, scatter - 1) && bytes + own <= scratch->combine_bytes;
         bytes = joins ? bytes + own : own;
         if (!joins)
             continue;

@@ -155,7 +155,7 @@ struct value_use {
     uint8_t hard;         /* who wants it in memory: bits of HARD_* */
     uint8_t kept;         /* something repeated is computed from it: not repeated itself */
     uint8_t feeds_matmul; /* a matrix product is computed from it */
-    uint8_t batched;      /* by COST_FUSE_BATCHES: products with batches read it: READ_BATCHED, READ_FEW */
+    uint8_t batched;      /* by COST_FUSE_BATCHES: products with batches read it: READ_BATCHED and more */
     uint8_t across;       /* bits: READ_ACROSS, what is computed of it alone is transposed; READ_ALONG, not */
     uint8_t windows;      /* by COST_FUSE_PRODUCTS: bits WINDOW_* of the convolutions that read it */
     uint8_t transposed;   /* a transpose reads it; this and the next two by COST_FUSE_BYTES alone */
@@ -163,7 +163,8 @@ struct value_use {
     uint32_t set;         /* of KERNEL_SEVERAL: in scratch.sets */
 };
 enum { KERNEL_SEVERAL = NDA_NONE };
-enum { READ_BATCHED = 1, READ_FEW = 2, FEW_BATCHES = 7 };
+/* .. few batches; a product without batches alone reads what one of them makes */
+enum { READ_BATCHED = 1, READ_FEW = 2, READ_ENDS = 4, FEW_BATCHES = 7 };
 enum { READ_ACROSS = 1, READ_ALONG = 2 };
 /* of an op: it is a convolution, with strides; of a value: one reads it, with strides or joined to others */
 enum { WINDOW_ANY = 1, WINDOW_APART = 2 };
@@ -182,7 +183,7 @@ struct value_work {
     uint8_t lent : 1;      /* the blocks it was ordered from lie in a result's memory */
     uint8_t wide : 1;      /* bf16 that is stored as f32 */
     uint8_t scattered : 1; /* a reduce_scatter is made of it */
-    uint8_t reduced : 1;   /* by reduce_bytes: computed from a reduce_scatter that may be combined */
+    uint8_t reduced : 1;   /* computed from a reduce_scatter that may be combined */
     uint8_t whole : 1;     /* a reduce_scatter's result that is stored as its operand's sum */
     uint8_t twice : 1;     /* stored in two shapes (fusion.c) */
     uint8_t inner : 1;     /* read in the kernel that makes it alone: never in memory (siblings.c) */
@@ -271,6 +272,17 @@ struct scatter {
     uint8_t axes[MESH_MAX_AXES]; /* 0xff beyond the last */
 };
 
+/* An all_reduce that may be combined with others (reductions.c). */
+struct reduction {
+    uint32_t kernel, op, origin;
+    uint32_t number; /* in the order of the program */
+    uint32_t height; /* reductions of its kind on the longest way from it to a result */
+    uint64_t early;  /* the more, the earlier the first result is that it comes to */
+    uint8_t element, reducer;
+    uint8_t axes[MESH_MAX_AXES]; /* 0xff beyond the last */
+    bool taken;
+};
+
 /* What runs behind the rest (late.c): per kernel the next one of its list, and the list of the late
  * collective of that number (0: of none). */
 struct late_kernel {
@@ -357,7 +369,7 @@ struct price_scratch {
     uint32_t *readers;
     size_t reader_room;    /* per value: 1 + the leader of the group that read or made it last */
     int64_t combine_bytes; /* of the backend: results of one combined reduce_scatter */
-    int64_t reduce_bytes;  /* .. operands of one combined all_reduce that reduce_scatters are; 0: not */
+    int64_t reduce_bytes;  /* .. operands of one combined all_reduce (reductions.c); 0: not */
     bool best_fit;         /* of the backend; the next two, too */
     uint16_t idle_least, idle_most;
     bool results_apart; /* of the backend */
@@ -372,6 +384,11 @@ struct price_scratch {
     bool barriers_bind;    /* the backend orders the program with its barriers, and it has some */
     struct scatter *scatters;
     size_t scatter_room;
+    struct reduction *reductions;
+    size_t reduction_room;
+    uint64_t
+        *reached; /* sets of reductions: of each reduction, value and barrier those behind it, and more */
+    size_t reached_room;
     uint32_t *combined_last, combined_count; /* place of the last member in the line */
     size_t combined_room;
     struct late_kernel *late;
@@ -477,7 +494,11 @@ bool price_turns_wide(const struct price_scratch *scratch, const struct spmd_loc
 void price_combine(struct price_scratch *scratch, const struct spmd_local *local);
 /* combine.c, after price_combine: may the kernels that make the two values not run as one, since a combined
  * reduction could come between? If they may the first value stands for both from now on. */
-bool price_keeps_apart(struct price_scratch *scratch, uint32_t leader, uint32_t value);
+bool price_keeps_apart(const struct price_scratch *scratch, uint32_t leader, uint32_t value);
+/* reductions.c, by reduce_bytes, after price_siblings: chains the all_reduces that are combined */
+void price_combine_reductions(struct price_scratch *scratch, const struct spmd_local *local);
+/* schedule.c: the last kernel of the unit that begins with this one and whose kernels follow one another */
+uint32_t price_unit_end(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel);
 /* late.c: is the kernel to run behind what products wait for? Its step is no mark. */
 bool price_is_late(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel);
 /* no late kernels */

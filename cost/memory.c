@@ -85,8 +85,8 @@ static void find_times(struct price_scratch *scratch, const struct spmd_local *l
     for (uint32_t kernel = 0, packed = 0; kernel < scratch->kernel_count; kernel++) {
         const struct kernel *k = &scratch->line[kernel];
         const struct spmd_step *step = &local->steps[k->step];
-        if (k->together) /* what is written over its operand is done with it */
-            packed = scratch->values[step->results].whole ? kernel : scratch->combined_last[k->together - 1];
+        if (k->together)
+            packed = scratch->combined_last[k->together - 1];
         else if (!step->combined || kernel == 0 ||
                  step_at(scratch, local, kernel - 1)->combined != step->combined)
             packed = kernel; /* the first member's step packs the operands of all */
@@ -332,6 +332,22 @@ uint32_t price_gathered_by(const struct price_scratch *scratch, const struct spm
     return by;
 }
 
+/* Is what was gathered reduced over devices before anything else reads it? Then it may wait for what is
+ * reduced with it (reductions.c); else its reader runs with others that are wanted at once. */
+enum { GATHER_HOPS = 4 };
+static bool is_reduced_next(const struct price_scratch *scratch, const struct spmd_local *local,
+                            const struct spmd_step *gather)
+{
+    uint32_t value = gather->results;
+    for (int hop = 0; hop < GATHER_HOPS && scratch->uses[value].uses == 1; hop++) {
+        const struct spmd_step *user = &local->steps[scratch->uses[value].user];
+        if (user->kind == SPMD_ALL_REDUCE || user->result_count != 1)
+            return user->kind == SPMD_ALL_REDUCE;
+        value = user->results;
+    }
+    return false;
+}
+
 static void place_results(struct price_scratch *scratch, const struct spmd_local *local,
                           const struct spmd_step *step)
 {
@@ -356,7 +372,8 @@ static void place_copies(struct price_scratch *scratch, const struct spmd_local 
         add_range(scratch, part, local->values[step->results].bytes, now); /* until it is turned */
     if (gathered) {
         uint32_t made = scratch->at[price_gathered_by(scratch, local, step)];
-        now = (struct live_range){made, made + 1};
+        bool waits = made < now.until && is_reduced_next(scratch, local, step);
+        now = (struct live_range){made, waits ? now.until : made + 1};
         add_range(scratch, part, gathered, now);
         price_heap_add(scratch, NDA_NONE, gathered, now);
     }

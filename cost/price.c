@@ -18,6 +18,7 @@ static struct price_scratch *find_kernels(const struct spmd_local *local, const 
     price_fuse(*scratch, local);
     price_combine(*scratch, local);
     price_siblings(*scratch, local);
+    price_combine_reductions(*scratch, local);
     price_times(*scratch, local, machine);
     return *scratch;
 }

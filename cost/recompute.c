@@ -229,9 +229,19 @@ static inline uint8_t reshaped(uint8_t hard)
     return hard & HARD_STACKED ? (uint8_t)((hard & ~HARD_STACKED) | HARD_MATMUL) : hard;
 }
 
-/* how a product reads its operands, by its batches on a device */
-static uint8_t read_in_batches(const struct spmd_local *local, const struct spmd_step *product,
-                               uint8_t batch_dims)
+/* is all that reads a product's result one other product, without batches? */
+static bool ends_in_product(const struct price_scratch *scratch, const struct spmd_local *local,
+                            const struct value_use *result)
+{
+    if (!result->kernel || result->kernel == KERNEL_SEVERAL)
+        return false;
+    const struct op_info *info = price_info_of(scratch, &local->steps[result->kernel - 1]);
+    return info->class == OP_MATMUL && !info->batch_dims;
+}
+
+/* how a product reads its operands, by its batches on a device and by who reads its result */
+static uint8_t read_in_batches(const struct price_scratch *scratch, const struct spmd_local *local,
+                               const struct spmd_step *product, uint8_t batch_dims)
 {
     int64_t dims[IR_MAX_RANK], batches = 1;
     const struct spmd_value *result = &local->values[product->results];
@@ -240,7 +250,8 @@ static uint8_t read_in_batches(const struct spmd_local *local, const struct spmd
     spmd_local_dims(local->nda, local->mesh, result->origin, &result->form, dims);
     for (uint8_t dim = 0; dim < batch_dims; dim++)
         batches *= dims[dim];
-    return batches <= FEW_BATCHES ? READ_BATCHED | READ_FEW : READ_BATCHED;
+    return (uint8_t)(READ_BATCHED | (batches <= FEW_BATCHES ? READ_FEW : 0) |
+                     (ends_in_product(scratch, local, &scratch->uses[product->results]) ? READ_ENDS : 0));
 }
 
 /* Does the scatter make the zeros that it adds to? What is scattered and added to something is scattered
@@ -308,7 +319,7 @@ void price_note_uses(struct price_scratch *scratch, const struct spmd_local *loc
     const struct op_info *info = price_info_of(scratch, entry);
     const struct value_use *results = &scratch->uses[entry->results];
     uint8_t batched = info->class == OP_MATMUL && scratch->rules & COST_FUSE_BATCHES
-                          ? read_in_batches(local, entry, info->batch_dims)
+                          ? read_in_batches(scratch, local, entry, info->batch_dims)
                           : 0;
     uint32_t made = makes_zeros(scratch, local, entry, info) ? 0 : NDA_NONE; /* the operand that it makes */
     uint8_t held = price_is_barrier(scratch, entry) ? HARD_OTHER : 0;
@@ -525,7 +536,8 @@ static const struct op_info *made_by(const struct price_scratch *scratch, const 
 
 /* libtpu stores what a product with batches reads where it is computed from a result of another such product
  * alone (activations of stacked experts). Without bf16 arithmetic (v5p, not v6e) it stores probabilities,
- * too: where exponentials are stored in float32, and where the batches are few. */
+ * too: where exponentials are stored in float32, where the batches are few, and where the gradient of what
+ * they weigh goes nowhere but into a weight's gradient (attention to the program's input). */
 static bool stored_for_batches(const struct price_scratch *scratch, const struct spmd_local *local,
                                uint32_t value)
 {
@@ -543,7 +555,8 @@ static bool stored_for_batches(const struct price_scratch *scratch, const struct
     if (!made || (made->scores && scratch->stores_softmax))
         return made;
     if (again->total > large->bytes)
-        return batched & READ_FEW && scratch->stores_softmax;
+        return scratch->stores_softmax &&
+               (batched & READ_FEW || (batched & READ_ENDS && kernels_of(scratch, value) > 1));
     return made->batch_dims;
 }
 

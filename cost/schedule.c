@@ -21,17 +21,16 @@
 #include <stdlib.h>
 
 /* ---------------------------------------------------------------- units */
-static uint32_t unit_end(const struct price_graph *graph, uint32_t kernel)
+uint32_t price_unit_end(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel)
 {
-    const struct spmd_step *steps = graph->local->steps;
-    const struct kernel *k = graph->scratch->kernels;
+    const struct spmd_step *steps = local->steps;
+    const struct kernel *k = scratch->kernels;
     uint32_t step = k[kernel].step, last = kernel;
     if (steps[step].kind == SPMD_LOOP || steps[step].kind == SPMD_BRANCH) {
-        while (k[last].step != graph->scratch->loop_end[step])
+        while (k[last].step != scratch->loop_end[step])
             last++;
     } else if (steps[step].combined) {
-        while (last + 1 < graph->scratch->kernel_count &&
-               steps[k[last + 1].step].combined == steps[step].combined)
+        while (last + 1 < scratch->kernel_count && steps[k[last + 1].step].combined == steps[step].combined)
             last++;
     }
     return last;
@@ -85,7 +84,9 @@ static void add_unit(struct price_graph *graph, uint32_t kernel)
 {
     const struct price_scratch *scratch = graph->scratch;
     struct unit *unit = &graph->units[graph->count];
-    *unit = (struct unit){.first = kernel, .last = unit_end(graph, kernel)};
+    bool chained = scratch->kernels[kernel].next; /* a tuple, too (reductions.c) */
+    *unit = (struct unit){.first = kernel,
+                          .last = chained ? kernel : price_unit_end(scratch, graph->local, kernel)};
     for (uint32_t k = kernel, more = 1; more; k = more = price_next_in_unit(graph, unit, k)) {
         const struct spmd_step *step = &graph->local->steps[scratch->kernels[k].step];
         graph->unit_of[scratch->kernels[k].step] = graph->count;
@@ -447,12 +448,28 @@ static void place_step(const struct price_graph *graph, struct steps *out, uint3
     out->order[out->count++] = step;
 }
 
+/* the operands of what runs as one with a unit's first kernel stand before it, as the members of a tuple stay
+ * beside each other */
+static void place_before_chain(const struct price_graph *graph, struct steps *out, const struct unit *unit)
+{
+    const struct kernel *kernels = graph->scratch->kernels;
+    for (uint32_t k = unit->first, more = 1; more && unit->first == unit->last; k = more = kernels[k].next) {
+        const struct spmd_step *entry = &graph->local->steps[kernels[k].step];
+        for (uint32_t operand = 0; entry->combined && operand < entry->operand_count; operand++) {
+            uint32_t from = graph->local->values[graph->local->operands[entry->operands + operand]].step;
+            if (from != SPMD_NONE)
+                place_step(graph, out, from);
+        }
+    }
+}
+
 /* what the steps of a region or combined collective read from outside must stand before its first step */
 static void place_unit(const struct price_graph *graph, struct steps *out, const struct unit *unit)
 {
     const struct kernel *kernels = graph->scratch->kernels;
     if (is_barrier(unit))
         return;
+    place_before_chain(graph, out, unit);
     uint32_t first = kernels[unit->first].step, last = kernels[unit->last].step;
     for (uint32_t step = first; step <= last && first != last; step++) {
         const struct spmd_step *entry = &graph->local->steps[step];
@@ -479,6 +496,7 @@ void price_reorder(struct spmd_local *local, const struct cost_machine *machine,
     price_fuse(*scratch, local);
     price_combine(*scratch, local);
     price_siblings(*scratch, local);
+    price_combine_reductions(*scratch, local);
     if (order == COST_ORDER_HIDING)
         price_times(*scratch, local, machine);
     if (!(*scratch)->kernel_count)

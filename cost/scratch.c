@@ -65,6 +65,8 @@ void price_scratch_destroy(struct price_scratch *scratch)
     free(scratch->barriers);
     VEC_FREE(&scratch->walk);
     free(scratch->scatters);
+    free(scratch->reductions);
+    free(scratch->reached);
     free(scratch->combined_last);
     free(scratch->late);
     free(scratch->waiting);

@@ -223,10 +223,8 @@ static void join_products(struct price_scratch *scratch, const struct spmd_local
         const struct kernel *k = &scratch->kernels[kernel],
                             *made = &scratch->kernels[scratch->at[local->values[product].step]];
         uint32_t leader = k->follows ? scratch->groups[kernel].leader : kernel;
-        bool between = scratch->values[product].scattered &&
-                       (!scratch->reduce_bytes || scratch->values[local->steps[k->step].results].reduced);
-        bool apart = made->next || made->follows || between || scratch->groups[leader].product != product ||
-                     !price_is_through(scratch, k, made->step);
+        bool apart = made->next || made->follows || scratch->values[product].scattered ||
+                     scratch->groups[leader].product != product || !price_is_through(scratch, k, made->step);
         scratch->readers[product] -= !apart;
     }
     for (uint32_t kernel = 0; kernel < scratch->kernel_count; kernel++) {

@@ -139,31 +139,67 @@ static void what_reads_both_holds_nothing(void **state)
     toy_release(&toy);
 }
 
-/* Two gradients of 8K, reduced over four devices of two hosts: all_reduces, whose readers (1K each) read
- * slices. Combined they wait for one another: 16K and one reader; else 8K and both. Argument and result take
- * 1K each. */
-static void wide_reductions_are_combined(void **state)
+/* The peak by memory of two gradients of 8K, reduced over four devices of two hosts, and their readers (1K
+ * each); the second gradient is made of an argument, or of the first one's reader. */
+static int64_t peak_of_reductions(uint8_t kind, int64_t reduce_bytes, bool waits)
 {
-    for (int combined = 0; combined < 2; combined++) {
-        struct cost_backend backend = tpu;
-        backend.reduce_bytes = combined ? 4 * 16 * K : 4 * 16 * K - 1;
-        struct toy toy;
-        toy_begin(&toy, 1, (int64_t[]){K}, NULL);
-        toy.machine.backend = &backend;
-        toy.machine.order = COST_ORDER_EITHER;
-        toy.machine.device.devices_per_host = 2;
-        uint32_t readers[2];
-        for (int i = 0; i < 2; i++) {
-            uint32_t gradient = TOY_OP(&toy, "sort", 8 * K, 0),
-                     part = toy_step(&toy, SPMD_REDUCE_SCATTER, 0, &gradient, 1, 1, 2 * K);
-            toy.local.steps[toy.local.step_count - 1].axis_count = 1;
-            readers[i] = TOY_OP(&toy, "sort", K, part);
-        }
-        TOY_END(&toy, TOY_OP(&toy, "sort", K, readers[0], readers[1]));
-        struct price price = toy_price(&toy);
-        assert_int_equal(price.memory_peak_bytes, 4 * K * (2 + (combined ? 16 + 1 : 8 + 2)));
-        toy_release(&toy);
+    struct cost_backend backend = tpu;
+    backend.reduce_bytes = reduce_bytes;
+    struct toy toy;
+    toy_begin(&toy, 1, (int64_t[]){K}, NULL);
+    toy.machine.backend = &backend;
+    toy.machine.order = COST_ORDER_EITHER;
+    toy.machine.device.devices_per_host = 2;
+    uint32_t readers[2] = {0};
+    for (int i = 0; i < 2; i++) {
+        uint32_t gradient = TOY_OP(&toy, "sort", 8 * K, waits ? readers[0] : 0),
+                 part = toy_step(&toy, kind, 0, &gradient, 1, 1, kind == SPMD_ALL_REDUCE ? 8 * K : 2 * K);
+        toy.local.steps[toy.local.step_count - 1].axis_count = 1;
+        readers[i] = TOY_OP(&toy, "sort", K, part);
     }
+    TOY_END(&toy, TOY_OP(&toy, "sort", K, readers[0], readers[1]));
+    struct price price = toy_price(&toy);
+    toy_release(&toy);
+    return price.memory_peak_bytes;
+}
+
+/* A reduce_scatter over more devices than a host has is an all_reduce, whose readers read slices. Combined
+ * they wait for one another: 16K and one reader; else, or where one is made of the other, 8K and both
+ * readers. Argument and result take 1K each. */
+static void reductions_are_combined(void **state)
+{
+    const uint8_t kinds[] = {SPMD_REDUCE_SCATTER, SPMD_ALL_REDUCE};
+    for (int i = 0; i < 2; i++) {
+        int64_t apart = 4 * K * (2 + 8 + 2), most = 4 * 16 * K;
+        assert_int_equal(peak_of_reductions(kinds[i], most, false), 4 * K * (2 + 16 + 1));
+        assert_int_equal(peak_of_reductions(kinds[i], most - 1, false), apart);
+        assert_int_equal(peak_of_reductions(kinds[i], most, true), apart);
+    }
+}
+
+/*   a -> A -> b -> B        A and A2 are reduced over x, B and B2 over y. A runs with A2, which waits for B2:
+ *   b2 -> B2 -> a2 -> A2    so B2 does not run with B, which waits for A, or each group would wait for the
+ * other, and what waits would run last of all. Three of 8K at a time: A, A2 and b, made of A. */
+static void groups_do_not_wait_for_each_other(void **state)
+{
+    struct toy toy;
+    toy_begin(&toy, 1, (int64_t[]){K}, NULL);
+    toy.machine.backend = &tpu;
+    toy.machine.order = COST_ORDER_EITHER;
+    uint32_t last[2];
+    for (uint8_t i = 0; i < 2; i++) {
+        uint32_t value = 0;
+        for (uint8_t k = 0; k < 2; k++) {
+            value = TOY_OP(&toy, "sort", 8 * K, value);
+            value = toy_step(&toy, SPMD_ALL_REDUCE, 0, &value, 1, 1, 8 * K);
+            toy.local.steps[toy.local.step_count - 1].axis_count = 1;
+            toy.local.steps[toy.local.step_count - 1].axes[0] = i ^ k;
+        }
+        last[i] = value;
+    }
+    TOY_END(&toy, TOY_OP(&toy, "sort", K, last[0], last[1]));
+    assert_int_equal(toy_price(&toy).memory_peak_bytes, 4 * K * (2 + 3 * 8));
+    toy_release(&toy);
 }
 
 int main(void)
@@ -171,10 +207,10 @@ int main(void)
     tpu = *cost_backend(COST_XLA_TPU);
     tpu.idle_least = 0;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_memory_what_frees_most),    cmocka_unit_test(the_last_reader_frees_it),
-        cmocka_unit_test(zeros_are_ready_first),        cmocka_unit_test(barriers_hold_back),
-        cmocka_unit_test(updates_wait_for_readers),     cmocka_unit_test(what_reads_both_holds_nothing),
-        cmocka_unit_test(wide_reductions_are_combined),
+        cmocka_unit_test(by_memory_what_frees_most), cmocka_unit_test(the_last_reader_frees_it),
+        cmocka_unit_test(zeros_are_ready_first),     cmocka_unit_test(barriers_hold_back),
+        cmocka_unit_test(updates_wait_for_readers),  cmocka_unit_test(what_reads_both_holds_nothing),
+        cmocka_unit_test(reductions_are_combined),   cmocka_unit_test(groups_do_not_wait_for_each_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
