@@ -158,7 +158,7 @@ static struct price_unfolded *find_hiding_peak(struct price_scratch *scratch, co
     if (scratch->hiding_known)
         return NULL;
     rematerialise(machine, &near);
-    scratch->hiding_known = !price_near_limit(&near, machine->memory_limit_bytes);
+    scratch->hiding_known = !scratch->fold->unfolded && !price_near_limit(&near, machine->memory_limit_bytes);
     if (scratch->hiding_known || scratch->fold->doubted ||
         (scratch->far_bytes && price_least_peak(&near) > scratch->far_bytes))
         return NULL;

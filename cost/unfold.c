@@ -371,6 +371,7 @@ static void add_pool(struct price_unfolded *out)
         unfold->counts[kernel] = pool;
         add_roots(out, kernel, &pool);
     }
+    out->scratch->pool_count = pool;
 }
 
 static uint32_t results_of(const struct unfold *unfold, const struct instance *instance)
