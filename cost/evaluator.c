@@ -265,8 +265,6 @@ struct evaluator_session *evaluator_session_create(const struct evaluator *evalu
 {
     struct evaluator_session *evaluator_session = mem_zalloc(1, sizeof *evaluator_session);
     evaluator_session->evaluator = evaluator;
-    if (evaluator->fold)
-        evaluator_session->folded.scratch = price_scratch_create(evaluator->folded_program);
     evaluator_session->memo = mem_zalloc((size_t)1 << MEMO_BITS, sizeof *evaluator_session->memo);
     return evaluator_session;
 }
@@ -279,6 +277,14 @@ void evaluator_session_destroy(struct evaluator_session *evaluator_session)
     release_workshop(&evaluator_session->folded);
     free(evaluator_session->memo);
     free(evaluator_session);
+}
+
+void evaluator_session_rest(struct evaluator_session *session)
+{
+    if (!session->evaluator->shared)
+        return;
+    release_workshop(&session->folded);
+    evaluator_rest(session->evaluator);
 }
 
 static struct memo *slot_of(struct evaluator_session *evaluator_session, struct hash128 key)
@@ -363,6 +369,8 @@ static enum error_code price_fold(struct evaluator_session *session, const struc
                                   evaluator->doubted && !unfolded, unfolded};
         struct stage stage = {evaluator->folded_context, &fold, evaluator->folded_least};
         struct memo fresh = {.hash = key, .used = true};
+        if (!session->folded.scratch)
+            session->folded.scratch = price_scratch_create(evaluator->folded_program);
         TRY(price_once(evaluator, &stage, plan, limits, &session->folded, &fresh.price, &fresh.rough, e));
         fresh.refused = !is_believed(session->folded.scratch, &fresh.price);
         *memo = fresh;
@@ -423,7 +431,9 @@ enum error_code evaluator_price_both(struct evaluator_session *session, const st
 {
     struct price alike;
     TRY(evaluator_price_alike(session, plan, &alike, NULL, e));
+    evaluator_session_rest(session);
     TRY(evaluator_price(session, plan, out, cost, e));
+    evaluator_session_rest(session);
     session->doubts |= alike.step_ps != out->step_ps || alike.peak_bytes != out->peak_bytes;
     return ERROR_OK;
 }

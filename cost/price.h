@@ -50,8 +50,7 @@ struct price_fold {
     int64_t copies;
     const struct fold_places *places; /* borrowed */
     bool doubted;                     /* evaluator_doubt_peaks */
-    bool
-        unfolded; /* of an order that hides collectives the peak is that of all layers, near the limit or not */
+    bool unfolded; /* in an order that hides collectives: the peak of all layers, near the limit or not */
 };
 /* Full pricing of a local program: the time of its steps as they stand; the memory in that order, and of
  * COST_ORDER_EITHER also depth first (schedule.c), for a compiler may choose: an order in the text binds
@@ -163,6 +162,8 @@ uint32_t evaluator_fold_layers(const struct evaluator *evaluator); /* of the pro
 struct evaluator_session;
 struct evaluator_session *evaluator_session_create(const struct evaluator *evaluator);
 void evaluator_session_destroy(struct evaluator_session *evaluator_session);
+/* evaluator_rest, and the session's own working memory with it; its prices stay */
+void evaluator_session_rest(struct evaluator_session *session);
 enum error_code evaluator_price(struct evaluator_session *evaluator_session, const struct plan *plan,
                                 struct price *out, struct cost *cost, struct error *e) BASE_CHECKED;
 /* What need not be known exactly of plans that cannot win: their prices are then rough, found sooner, and
@@ -192,13 +193,14 @@ enum error_code evaluator_price_thin(struct evaluator_session *session, const st
                                      const struct price_limits *limits, bool *priced, struct price *out,
                                      struct cost *cost, struct error *e) BASE_CHECKED;
 /* The price of a plan, whole or thin, as all layers have it, in about a fifth of evaluator_price's time where
- * many are gone: the fold's, with the peak of the unfolded program in an order that hides collectives. *priced:
- * false where the fold does not hold for it or cannot tell. Steps are counted by the fold (peak_step). */
+ * many are gone: the fold's, with the peak of the unfolded program in an order that hides collectives.
+ * *priced: false where the fold does not hold for it or cannot tell. Steps are counted by the fold
+ * (peak_step). */
 enum error_code evaluator_price_unfolded(struct evaluator_session *session, const struct plan *plan,
                                          bool thin, bool *priced, struct price *out, struct cost *cost,
                                          struct error *e) BASE_CHECKED;
-/* evaluator_price, from the unfolded program where the evaluator trusts its fold and that can tell: for what a
- * plan that is priced whole is compared with. */
+/* evaluator_price, from the unfolded program where the evaluator trusts its fold and that can tell: for what
+ * a plan that is priced whole is compared with. */
 enum error_code evaluator_price_alike(struct evaluator_session *session, const struct plan *plan,
                                       struct price *out, struct cost *cost, struct error *e) BASE_CHECKED;
 /* evaluator_price of that plan. Where evaluator_price_alike has another step time or peak for it, that is

@@ -6,9 +6,9 @@
  * where that is no better, the program is priced as a whole.
  *
  * Where collectives are hidden, so that even the peak is found of all layers' kernels, and the first SURE of
- * either come out the same, to the picosecond and the byte, no others are priced whole: t2b's, t7b's and Llamas'
- * do, and so do the 106 plans that four searches on them had priced whole at their ends, but one, whose step is
- * 0.0014 % apart. What is only compared with another plan is not priced whole there either
+ * either come out the same, to the picosecond and the byte, no others are priced whole: t2b's, t7b's and
+ * Llamas' do, and so do the 106 plans that four searches on them had priced whole at their ends, but one,
+ * whose step is 0.0014 % apart. What is only compared with another plan is not priced whole there either
  * (evaluator_price_alike). */
 #include "planner/fold.h"
 
@@ -250,8 +250,10 @@ static enum error_code try_fold(struct evaluator *evaluator, uint32_t threads,
     }
     if (check.doubted)
         evaluator_doubt_peaks(evaluator);
-    if (check.sure)
+    if (check.sure) { /* next to nothing is priced whole from now on */
         evaluator_trust_fold(evaluator);
+        evaluator_rest(evaluator);
+    }
     free(experts);
     return code;
 }

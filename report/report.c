@@ -332,7 +332,7 @@ static enum error_code make_report(struct maker *maker, const struct search *sea
 {
     struct report *report = maker->report;
     TRY(report_choices(maker->context, maker->session, &maker->plan, report, &maker->cell_choice, e));
-    evaluator_rest(report->evaluator); /* what follows needs as much memory */
+    evaluator_session_rest(maker->session); /* what follows needs as much memory */
     TRY(spmd_walk(maker->context, &maker->plan, evaluator_options(report->evaluator), &maker->local, e));
     maker->step_times = price_step_times(&maker->local, evaluator_machine(report->evaluator));
     maker->exposed = exposed_of_steps(&maker->local, evaluator_machine(report->evaluator));

@@ -295,8 +295,8 @@ static void draw_with_regathers(const struct subject *subject, struct rng *rng, 
                                                    : decisions[rng_below(rng, count)]);
 }
 
-/* .. and wherever it is asked for: products of different layers are not taken for products of one array, what is
- * returned of layers that are gone is read, and their arguments are their own */
+/* .. and wherever it is asked for: products of different layers are not taken for products of one array, what
+ * is returned of layers that are gone is read, and their arguments are their own */
 static void unfolded_prices_are_the_whole_programs(void **state)
 {
     (void)state;
