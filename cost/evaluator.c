@@ -89,6 +89,13 @@ static bool is_far(const struct evaluator *evaluator, const struct price_limits 
     return true;
 }
 
+/* the step of a plan that fits and costs that much; 0: there is no such limit */
+static int64_t step_of(const struct evaluator *evaluator, int64_t cost)
+{
+    const double one = 4294967296.0; /* 2^32 */
+    return cost == INT64_MAX ? 0 : (int64_t)((double)cost / one * (double)evaluator->unsharded.step_ps);
+}
+
 /* one walk and its price; *rough: within the limits (may be NULL) it is a rough one */
 static enum error_code price_once(const struct evaluator *evaluator, const struct stage *stage,
                                   const struct plan *plan, const struct price_limits *limits,
@@ -107,8 +114,9 @@ static enum error_code price_once(const struct evaluator *evaluator, const struc
         return ERROR_OK;
     price_reorder(&workshop->local, machine, &workshop->scratch, (enum cost_order)machine->order);
     workshop->scratch->far_bytes = limits ? limits->far_bytes : INT64_MAX;
+    workshop->scratch->hopeless_ps = limits ? step_of(evaluator, limits->hopeless) : 0;
     price_local(&workshop->local, machine, &workshop->scratch, stage->fold, out);
-    *rough = limits && price_least_peak(out) > limits->far_bytes;
+    *rough = workshop->scratch->left_open || (limits && price_least_peak(out) > limits->far_bytes);
     return ERROR_OK;
 }
 

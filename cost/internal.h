@@ -301,10 +301,12 @@ struct price_heap;
 struct price_scratch {
     struct price_program *program; /* owned, unless shared */
     bool program_shared;
-    int64_t far_bytes; /* price_limits; 0: no limit */
+    int64_t far_bytes;   /* price_limits; 0: no limit */
+    int64_t hopeless_ps; /* price_limits.hopeless, as a step of a plan that fits; 0: no limit */
     /* of the pricing before: the peak in the order that hides collectives is the whole program's, or does not
      * matter */
     bool hiding_known;
+    bool left_open; /* it does not, as the step is beyond hopeless_ps */
     struct value_use *uses;
     size_t use_room; /* per value */
     struct value_work *values;

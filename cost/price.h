@@ -169,7 +169,7 @@ enum error_code evaluator_price(struct evaluator_session *evaluator_session, con
 /* What need not be known exactly of plans that cannot win: their prices are then rough, found sooner, and
  * still beyond the limit that they were beyond. INT64_MAX: no such limit.
  *
- *   hopeless   C of plans that fit: of what costs more the fold's memory is good enough
+ *   hopeless   C of plans that fit: of what costs more the fold's memory is good enough, near the limit too
  *   far        C: of what costs more by its matrix products alone, found from the cells, or by the bytes that
  *              its collectives move, found from the walk, nothing else is found: the time is estimated from
  *              them, there is no memory in the price
