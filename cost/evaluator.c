@@ -93,7 +93,8 @@ static bool is_far(const struct evaluator *evaluator, const struct price_limits 
 static int64_t step_of(const struct evaluator *evaluator, int64_t cost)
 {
     const double one = 4294967296.0; /* 2^32 */
-    return cost == INT64_MAX ? 0 : (int64_t)((double)cost / one * (double)evaluator->unsharded.step_ps);
+    double step_ps = (double)cost / one * (double)evaluator->unsharded.step_ps;
+    return step_ps < 9e18 ? (int64_t)step_ps : 0;
 }
 
 /* one walk and its price; *rough: within the limits (may be NULL) it is a rough one */

@@ -535,6 +535,8 @@ void price_unfolded_destroy(struct price_unfolded *unfolded);
 /* unfold_memory.c, of what price_unfold gave: puts the peak of the order that hides collectives in place of
  * the fold's. false: there are loops or branches, of which it knows nothing. */
 bool price_unfolded_peak(struct price_unfolded *unfolded, struct price *out);
+/* forgets the times of a run, for another one */
+void price_unfolded_rewind(struct price_unfolded *unfolded);
 /* siblings.c, after price_combine, by COST_FUSE_SIBLINGS: shared_bytes of the kernels, and chains */
 void price_siblings(struct price_scratch *scratch, const struct spmd_local *local);
 /* Live ranges when the kernels run in the order of line (a permutation of s->kernels that

@@ -150,13 +150,16 @@ static void sum_kernels(const struct price_scratch *scratch, const struct spmd_l
 
 /* Is the step longer than that of a plan that may win, whatever the peak? What is near the limit by the fold
  * is so by the program, and of both sides a plan that is too slow is as good as any other. */
-static bool is_hopeless(const struct price_scratch *scratch, const struct price_unfolded *unfolded,
+static bool is_hopeless(const struct price_scratch *scratch, struct price_unfolded *unfolded,
                         const struct cost_machine *machine, struct price *near)
 {
     if (!scratch->hopeless_ps || scratch->fold->unfolded)
         return false;
     price_run_kernels(unfolded->scratch, &unfolded->local, machine, NULL, near);
-    return near->step_ps > scratch->hopeless_ps;
+    bool hopeless = near->step_ps > scratch->hopeless_ps;
+    if (!hopeless)
+        price_unfolded_rewind(unfolded);
+    return hopeless;
 }
 
 /* A fold's peak of the order that hides collectives matters near the limit, and is not to be believed there:

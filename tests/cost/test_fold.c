@@ -246,6 +246,18 @@ static void price_near(struct evaluator_session *session, const struct plan *pla
                  apart(folded.step_ps, whole.step_ps) > 1e-4;
 }
 
+/* where no step is hopeless it is found twice, before the peak and behind it: the second as if it were the only */
+static void price_hopeful(struct evaluator_session *session, struct evaluator_session *limited,
+                          const struct plan *plan)
+{
+    const struct price_limits hopeful = {INT64_C(1) << 42, INT64_MAX, INT64_MAX};
+    struct price once, twice;
+    struct error e;
+    ASSERT_OK(evaluator_price_folded(session, plan, NULL, &once, NULL, &e), &e);
+    ASSERT_OK(evaluator_price_folded(limited, plan, &hopeful, &twice, NULL, &e), &e);
+    assert_memory_equal(&once, &twice, sizeof once);
+}
+
 /* of an order that hides collectives: near the limit all layers' peak is found of the fold; where that is
  * doubted, the whole program's price is taken */
 static void near_the_limit_all_layers_are_held(void **state)
@@ -262,7 +274,8 @@ static void near_the_limit_all_layers_are_held(void **state)
         assert_true(evaluator_fold(subject.evaluator, 4));
         if (i == 3)
             evaluator_doubt_peaks(subject.evaluator);
-        struct evaluator_session *session = evaluator_session_create(subject.evaluator);
+        struct evaluator_session *session = evaluator_session_create(subject.evaluator),
+                                 *limited = evaluator_session_create(subject.evaluator);
         const struct plan_decision *decisions = plan_context_decisions(subject.context, &count);
         plan_init(&plan, subject.nda, &subject.mesh);
         for (uint32_t k = 0; k < 200; k++) {
@@ -270,6 +283,7 @@ static void near_the_limit_all_layers_are_held(void **state)
             for (uint64_t n = 1 + rng_below(&rng, 8); n-- > 0;)
                 plan_apply(subject.context, &plan, decisions[rng_below(&rng, count)]);
             price_near(session, &plan, subject.machine.memory_limit_bytes, &sums);
+            price_hopeful(session, limited, &plan);
         }
         print_message("%u plans fit, %u are near the limit, of which %u have another price than the whole\n",
                       sums.fit, sums.near, sums.off);
@@ -278,6 +292,7 @@ static void near_the_limit_all_layers_are_held(void **state)
         assert_true(sums.near >= 10 && sums.off == 0);
         plan_release(&plan);
         evaluator_session_destroy(session);
+        evaluator_session_destroy(limited);
         subject_close(&subject);
     }
 }
