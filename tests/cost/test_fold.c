@@ -246,7 +246,7 @@ static void price_near(struct evaluator_session *session, const struct plan *pla
                  apart(folded.step_ps, whole.step_ps) > 1e-4;
 }
 
-/* where no step is hopeless it is found twice, before the peak and behind it: the second as if it were alone */
+/* no step is hopeless: the time is found before the peak and behind it, the second as if it were alone */
 static void price_hopeful(struct evaluator_session *session, struct evaluator_session *limited,
                           const struct plan *plan)
 {
