@@ -48,15 +48,21 @@ void cfn_tighten_begin(struct cfn_worker *worker, double most_cells)
     worker->cluster_cells = most_cells;
 }
 
+void cfn_tighten_release(struct cfn_worker *worker)
+{
+    if (worker->clusters)
+        cfn_clusters_release(worker->clusters);
+    free(worker->clusters);
+    worker->clusters = NULL;
+    worker->cluster_cells = 0;
+}
+
 void cfn_tighten_end(struct cfn_worker *worker)
 {
     if (!worker->clusters)
         return;
     cfn_trws_move(&worker->trws, worker->model);
-    cfn_clusters_release(worker->clusters);
-    free(worker->clusters);
-    worker->clusters = NULL;
-    worker->cluster_cells = 0;
+    cfn_tighten_release(worker);
 }
 
 /* ---- one cluster ---- */

@@ -4,6 +4,7 @@
 #include "cfn/worker.h"
 
 #include "cfn/repair.h"
+#include "cfn/tighten.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -48,9 +49,7 @@ void cfn_worker_create(const struct cfn_model *model, int number, uint64_t seed,
 
 void cfn_worker_release(struct cfn_worker *worker)
 {
-    if (worker->clusters)
-        cfn_clusters_release(worker->clusters);
-    free(worker->clusters);
+    cfn_tighten_release(worker);
     cfn_trws_release(&worker->trws);
     cfn_forest_release(&worker->forest);
     cfn_wide_release(&worker->wide);

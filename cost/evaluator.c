@@ -36,6 +36,7 @@ struct evaluator {
     struct thin *thin; /* NULL: layers are not alike */
     struct price_program *folded_program;
     bool doubted; /* its peaks near the limit */
+    bool trusted; /* it says what the whole program would */
     struct price_least *least, *folded_least;
     /* of large programs; else NULL */
     struct shared {
@@ -56,6 +57,7 @@ struct evaluator_session {
     const struct evaluator *evaluator;
     struct workshop whole, folded; /* whole: unless it is shared */
     struct memo *memo;
+    bool doubts; /* the fold that the evaluator trusts */
 };
 
 /* A program to walk, and what is known of it. */
@@ -87,6 +89,14 @@ static bool is_far(const struct evaluator *evaluator, const struct price_limits 
     return true;
 }
 
+/* the step of a plan that fits and costs that much; 0: there is no such limit */
+static int64_t step_of(const struct evaluator *evaluator, int64_t cost)
+{
+    const double one = 4294967296.0; /* 2^32 */
+    double step_ps = (double)cost / one * (double)evaluator->unsharded.step_ps;
+    return step_ps < 9e18 ? (int64_t)step_ps : 0;
+}
+
 /* one walk and its price; *rough: within the limits (may be NULL) it is a rough one */
 static enum error_code price_once(const struct evaluator *evaluator, const struct stage *stage,
                                   const struct plan *plan, const struct price_limits *limits,
@@ -105,8 +115,9 @@ static enum error_code price_once(const struct evaluator *evaluator, const struc
         return ERROR_OK;
     price_reorder(&workshop->local, machine, &workshop->scratch, (enum cost_order)machine->order);
     workshop->scratch->far_bytes = limits ? limits->far_bytes : INT64_MAX;
+    workshop->scratch->hopeless_ps = limits ? step_of(evaluator, limits->hopeless) : 0;
     price_local(&workshop->local, machine, &workshop->scratch, stage->fold, out);
-    *rough = limits && price_least_peak(out) > limits->far_bytes;
+    *rough = workshop->scratch->left_open || (limits && price_least_peak(out) > limits->far_bytes);
     return ERROR_OK;
 }
 
@@ -203,7 +214,7 @@ bool evaluator_fold(struct evaluator *evaluator, uint32_t kept)
     evaluator->folded_program = NULL;
     evaluator->folded_context = NULL;
     evaluator->thin = NULL;
-    evaluator->doubted = false;
+    evaluator->doubted = evaluator->trusted = false;
     evaluator->fold = kept ? fold_create(plan_context_nda(evaluator->context), kept) : NULL;
     if (!evaluator->fold)
         return false;
@@ -217,6 +228,16 @@ bool evaluator_fold(struct evaluator *evaluator, uint32_t kept)
 void evaluator_doubt_peaks(struct evaluator *evaluator)
 {
     evaluator->doubted = true;
+}
+
+void evaluator_trust_fold(struct evaluator *evaluator)
+{
+    evaluator->trusted = evaluator->fold != NULL;
+}
+
+bool evaluator_trusts_fold(const struct evaluator *evaluator)
+{
+    return evaluator->trusted;
 }
 
 const struct fold *evaluator_fold_of(const struct evaluator *evaluator)
@@ -253,8 +274,6 @@ struct evaluator_session *evaluator_session_create(const struct evaluator *evalu
 {
     struct evaluator_session *evaluator_session = mem_zalloc(1, sizeof *evaluator_session);
     evaluator_session->evaluator = evaluator;
-    if (evaluator->fold)
-        evaluator_session->folded.scratch = price_scratch_create(evaluator->folded_program);
     evaluator_session->memo = mem_zalloc((size_t)1 << MEMO_BITS, sizeof *evaluator_session->memo);
     return evaluator_session;
 }
@@ -267,6 +286,14 @@ void evaluator_session_destroy(struct evaluator_session *evaluator_session)
     release_workshop(&evaluator_session->folded);
     free(evaluator_session->memo);
     free(evaluator_session);
+}
+
+void evaluator_session_rest(struct evaluator_session *session)
+{
+    if (!session->evaluator->shared)
+        return;
+    release_workshop(&session->folded);
+    evaluator_rest(session->evaluator);
 }
 
 static struct memo *slot_of(struct evaluator_session *evaluator_session, struct hash128 key)
@@ -336,19 +363,23 @@ static bool is_hopeless(const struct evaluator *evaluator, const struct price *f
 }
 
 /* Of a plan, whole or thin, for which the fold holds. *priced: false where what the fold says of it is not to
- * be believed. */
+ * be believed. unfolded: price_fold.unfolded, without limits */
 static enum error_code price_fold(struct evaluator_session *session, const struct plan *plan,
-                                  const struct price_limits *limits, bool *priced, struct price *out,
-                                  struct cost *cost, struct error *e)
+                                  const struct price_limits *limits, bool unfolded, bool *priced,
+                                  struct price *out, struct cost *cost, struct error *e)
 {
     const struct evaluator *evaluator = session->evaluator;
-    struct hash128 key = {~plan->hash.hi, ~plan->hash.lo}; /* the plan's own is of the whole */
+    /* the plan's own is of the whole */
+    struct hash128 key = {~plan->hash.hi, unfolded ? plan->hash.lo : ~plan->hash.lo};
     struct memo *memo = slot_of(session, key);
     if (!is_known(memo, key, limits)) {
-        struct price_fold fold = {evaluator->fold->part, evaluator->fold->value_part, evaluator->fold->copies,
-                                  &evaluator->fold->places, evaluator->doubted};
+        struct price_fold fold = {evaluator->fold->part,           evaluator->fold->value_part,
+                                  evaluator->fold->copies,         &evaluator->fold->places,
+                                  evaluator->doubted && !unfolded, unfolded};
         struct stage stage = {evaluator->folded_context, &fold, evaluator->folded_least};
         struct memo fresh = {.hash = key, .used = true};
+        if (!session->folded.scratch)
+            session->folded.scratch = price_scratch_create(evaluator->folded_program);
         TRY(price_once(evaluator, &stage, plan, limits, &session->folded, &fresh.price, &fresh.rough, e));
         fresh.refused = !is_believed(session->folded.scratch, &fresh.price);
         *memo = fresh;
@@ -366,7 +397,7 @@ enum error_code evaluator_price_folded(struct evaluator_session *session, const 
     const struct fold *fold = session->evaluator->fold;
     bool priced = false;
     if (fold && fold_holds(fold, plan))
-        TRY(price_fold(session, plan, limits, &priced, out, cost, e));
+        TRY(price_fold(session, plan, limits, false, &priced, out, cost, e));
     return priced ? ERROR_OK : price_whole(session, plan, fold ? NULL : limits, out, cost, e);
 }
 
@@ -380,5 +411,38 @@ enum error_code evaluator_price_thin(struct evaluator_session *session, const st
                                      struct cost *cost, struct error *e)
 {
     *priced = thin_holds(session->evaluator->thin, thin);
-    return *priced ? price_fold(session, thin, limits, priced, out, cost, e) : ERROR_OK;
+    return *priced ? price_fold(session, thin, limits, false, priced, out, cost, e) : ERROR_OK;
+}
+
+enum error_code evaluator_price_unfolded(struct evaluator_session *session, const struct plan *plan,
+                                         bool thin, bool *priced, struct price *out, struct cost *cost,
+                                         struct error *e)
+{
+    const struct evaluator *evaluator = session->evaluator;
+    /* in other orders the fold's peak is all there is */
+    bool unfolded = evaluator->machine.asynchronous && evaluator->machine.backend->hides;
+    *priced =
+        evaluator->fold && (thin ? thin_holds(evaluator->thin, plan) : fold_holds(evaluator->fold, plan));
+    return *priced ? price_fold(session, plan, NULL, unfolded, priced, out, cost, e) : ERROR_OK;
+}
+
+enum error_code evaluator_price_alike(struct evaluator_session *session, const struct plan *plan,
+                                      struct price *out, struct cost *cost, struct error *e)
+{
+    bool priced = false;
+    if (session->evaluator->trusted && !session->doubts)
+        TRY(evaluator_price_unfolded(session, plan, false, &priced, out, cost, e));
+    return priced ? ERROR_OK : evaluator_price(session, plan, out, cost, e);
+}
+
+enum error_code evaluator_price_both(struct evaluator_session *session, const struct plan *plan,
+                                     struct price *out, struct cost *cost, struct error *e)
+{
+    struct price alike;
+    TRY(evaluator_price_alike(session, plan, &alike, NULL, e));
+    evaluator_session_rest(session);
+    TRY(evaluator_price(session, plan, out, cost, e));
+    evaluator_session_rest(session);
+    session->doubts |= alike.step_ps != out->step_ps || alike.peak_bytes != out->peak_bytes;
+    return ERROR_OK;
 }

@@ -313,10 +313,12 @@ struct price_heap;
 struct price_scratch {
     struct price_program *program; /* owned, unless shared */
     bool program_shared;
-    int64_t far_bytes; /* price_limits; 0: no limit */
+    int64_t far_bytes;   /* price_limits; 0: no limit */
+    int64_t hopeless_ps; /* price_limits.hopeless, as a step of a plan that fits; 0: no limit */
     /* of the pricing before: the peak in the order that hides collectives is the whole program's, or does not
      * matter */
     bool hiding_known;
+    bool left_open; /* it does not, as the step is beyond hopeless_ps */
     struct value_use *uses;
     size_t use_room; /* per value */
     struct value_work *values;
@@ -554,6 +556,8 @@ void price_unfolded_destroy(struct price_unfolded *unfolded);
 /* unfold_memory.c, of what price_unfold gave: puts the peak of the order that hides collectives in place of
  * the fold's. false: there are loops or branches, of which it knows nothing. */
 bool price_unfolded_peak(struct price_unfolded *unfolded, struct price *out);
+/* forgets the times of a run, for another one */
+void price_unfolded_rewind(struct price_unfolded *unfolded);
 /* siblings.c, after price_combine, by COST_FUSE_SIBLINGS: shared_bytes of the kernels, and chains */
 void price_siblings(struct price_scratch *scratch, const struct spmd_local *local);
 /* Live ranges when the kernels run in the order of line (a permutation of s->kernels that

@@ -149,22 +149,42 @@ static void sum_kernels(const struct price_scratch *scratch, const struct spmd_l
     out->step_ps = out->critical_path_ps = out->compute_ps + out->exposed_ps;
 }
 
+/* Is the step longer than that of a plan that may win, whatever the peak? What is near the limit by the fold
+ * is so by the program, and of both sides a plan that is too slow is as good as any other. */
+static bool is_hopeless(const struct price_scratch *scratch, struct price_unfolded *unfolded,
+                        const struct cost_machine *machine, struct price *near)
+{
+    if (!scratch->hopeless_ps || scratch->fold->unfolded)
+        return false;
+    price_run_kernels(unfolded->scratch, &unfolded->local, machine, NULL, near);
+    bool hopeless = near->step_ps > scratch->hopeless_ps;
+    if (!hopeless)
+        price_unfolded_rewind(unfolded);
+    return hopeless;
+}
+
 /* A fold's peak of the order that hides collectives matters near the limit, and is not to be believed there:
  * then that of all layers is found. NULL: it was not asked for. */
 static struct price_unfolded *find_hiding_peak(struct price_scratch *scratch, const struct spmd_local *local,
                                                const struct cost_machine *machine, struct price *out)
 {
     struct price near = *out;
+    scratch->left_open = false;
     scratch->hiding_known = !scratch->fold || out->peak_order != COST_ORDER_HIDING;
     if (scratch->hiding_known)
         return NULL;
     rematerialise(machine, &near);
-    scratch->hiding_known = !price_near_limit(&near, machine->memory_limit_bytes);
+    scratch->hiding_known = !scratch->fold->unfolded && !price_near_limit(&near, machine->memory_limit_bytes);
     if (scratch->hiding_known || scratch->fold->doubted ||
         (scratch->far_bytes && price_least_peak(&near) > scratch->far_bytes))
         return NULL;
     struct price_unfolded *unfolded = price_unfold(scratch, local, machine);
-    scratch->hiding_known = price_unfolded_peak(unfolded, out);
+    if (is_hopeless(scratch, unfolded, machine, &near)) {
+        scratch->hiding_known = scratch->left_open = true;
+        *out = near;
+    } else {
+        scratch->hiding_known = price_unfolded_peak(unfolded, out);
+    }
     return unfolded;
 }
 
@@ -197,10 +217,11 @@ void price_local(const struct spmd_local *local, const struct cost_machine *mach
         out->peak_order = COST_ORDER_PROGRAM;
     }
     struct price_unfolded *unfolded = find_hiding_peak(s, local, machine, out);
-    rematerialise(machine, out);
+    if (!s->left_open)
+        rematerialise(machine, out);
     if (s->far_bytes && price_least_peak(out) > s->far_bytes)
         sum_kernels(s, local, out);
-    else
+    else if (!s->left_open)
         run_in_order(s, local, machine, unfolded, out);
     add_rematerialised(machine, out);
     s->fold = NULL;

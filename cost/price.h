@@ -50,6 +50,7 @@ struct price_fold {
     int64_t copies;
     const struct fold_places *places; /* borrowed */
     bool doubted;                     /* evaluator_doubt_peaks */
+    bool unfolded; /* in an order that hides collectives: the peak of all layers, near the limit or not */
 };
 /* Full pricing of a local program: the time of its steps as they stand; the memory in that order, and of
  * COST_ORDER_EITHER also depth first (schedule.c), for a compiler may choose: an order in the text binds
@@ -148,6 +149,10 @@ bool evaluator_fold(struct evaluator *evaluator, uint32_t kept);
 /* Of the fold, where collectives are hidden: plans near the limit are priced as a whole from now on, not only
  * where all layers' peak cannot be found. Until the next evaluator_fold. */
 void evaluator_doubt_peaks(struct evaluator *evaluator);
+/* Of the fold: its prices were the whole program's, to the picosecond and the byte, wherever both were found:
+ * from now on evaluator_price_alike takes them. Until the next evaluator_fold. */
+void evaluator_trust_fold(struct evaluator *evaluator);
+bool evaluator_trusts_fold(const struct evaluator *evaluator);
 struct fold;
 const struct fold *evaluator_fold_of(const struct evaluator *evaluator); /* borrowed; NULL: not folded */
 uint32_t evaluator_fold_layers(const struct evaluator *evaluator); /* of the program; 0: it is not folded */
@@ -157,12 +162,14 @@ uint32_t evaluator_fold_layers(const struct evaluator *evaluator); /* of the pro
 struct evaluator_session;
 struct evaluator_session *evaluator_session_create(const struct evaluator *evaluator);
 void evaluator_session_destroy(struct evaluator_session *evaluator_session);
+/* evaluator_rest, and the session's own working memory with it; its prices stay */
+void evaluator_session_rest(struct evaluator_session *session);
 enum error_code evaluator_price(struct evaluator_session *evaluator_session, const struct plan *plan,
                                 struct price *out, struct cost *cost, struct error *e) BASE_CHECKED;
 /* What need not be known exactly of plans that cannot win: their prices are then rough, found sooner, and
  * still beyond the limit that they were beyond. INT64_MAX: no such limit.
  *
- *   hopeless   C of plans that fit: of what costs more the fold's memory is good enough
+ *   hopeless   C of plans that fit: of what costs more the fold's memory is good enough, near the limit too
  *   far        C: of what costs more by its matrix products alone, found from the cells, or by the bytes that
  *              its collectives move, found from the walk, nothing else is found: the time is estimated from
  *              them, there is no memory in the price
@@ -185,5 +192,20 @@ const struct plan_context *evaluator_thin_context(const struct evaluator *evalua
 enum error_code evaluator_price_thin(struct evaluator_session *session, const struct plan *thin,
                                      const struct price_limits *limits, bool *priced, struct price *out,
                                      struct cost *cost, struct error *e) BASE_CHECKED;
+/* The price of a plan, whole or thin, as all layers have it, in about a fifth of evaluator_price's time where
+ * many are gone: the fold's, with the peak of the unfolded program in an order that hides collectives.
+ * *priced: false where the fold does not hold for it or cannot tell. Steps are counted by the fold
+ * (peak_step). */
+enum error_code evaluator_price_unfolded(struct evaluator_session *session, const struct plan *plan,
+                                         bool thin, bool *priced, struct price *out, struct cost *cost,
+                                         struct error *e) BASE_CHECKED;
+/* evaluator_price, from the unfolded program where the evaluator trusts its fold and that can tell: for what
+ * a plan that is priced whole is compared with. */
+enum error_code evaluator_price_alike(struct evaluator_session *session, const struct plan *plan,
+                                      struct price *out, struct cost *cost, struct error *e) BASE_CHECKED;
+/* evaluator_price of that plan. Where evaluator_price_alike has another step time or peak for it, that is
+ * evaluator_price, too, in this session from now on. */
+enum error_code evaluator_price_both(struct evaluator_session *session, const struct plan *plan,
+                                     struct price *out, struct cost *cost, struct error *e) BASE_CHECKED;
 
 #endif

@@ -371,6 +371,7 @@ static void add_pool(struct price_unfolded *out)
         unfold->counts[kernel] = pool;
         add_roots(out, kernel, &pool);
     }
+    out->scratch->pool_count = pool;
 }
 
 static uint32_t results_of(const struct unfold *unfold, const struct instance *instance)
@@ -503,6 +504,15 @@ static void add_kernels(struct price_unfolded *out)
         place(out, instance, place_in_run(unfold, step, before));
         before = step;
     }
+}
+
+void price_unfolded_rewind(struct price_unfolded *unfolded)
+{
+    struct value_times *times = unfolded->scratch->times;
+    for (uint32_t value = 0; value < unfolded->local.value_count; value++)
+        times[value] = value < unfolded->local.argument_count
+                           ? unfolded->work->scratch->times[value]
+                           : (struct value_times){.of_weights = times[value].of_weights};
 }
 
 struct price_unfolded *price_unfold(struct price_scratch *scratch, const struct spmd_local *local,

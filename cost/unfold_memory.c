@@ -102,34 +102,34 @@ static uint32_t begin_operands(struct price_unfolded *out, uint32_t step, uint32
     return first;
 }
 
-/* the buffer that an operand of the fold's kernel is or names, as its copy has it */
-static uint32_t operand_of(const struct unfold *unfold, uint32_t operand, uint32_t copy)
+/* The buffer that an operand of the fold's kernel is or names, as the kernel placed there has it: it is among
+ * what that reads, in the model's order. */
+static uint32_t operand_of(const struct price_unfolded *out, uint32_t at, uint32_t operand)
 {
-    uint32_t buffer = buffer_of(unfold->scratch, operand);
-    if (buffer == NDA_NONE)
-        return operand;
-    if (!copy || buffer < unfold->local->argument_count)
-        return buffer;
-    struct reading reading = unfold_read(unfold, buffer);
-    return unfold_read_by(unfold, &reading, copy);
+    const struct price_scratch *scratch = out->work->scratch;
+    const struct kernel *model = &scratch->kernels[out->work->placed_as[at]->kernel];
+    uint32_t buffer = buffer_of(scratch, operand);
+    for (uint32_t i = 0; i < model->root_count && buffer != NDA_NONE; i++)
+        if (scratch->pool[model->roots + i].value == buffer)
+            return out->scratch->pool[out->scratch->kernels[at].roots + i].value;
+    return buffer == NDA_NONE ? operand : buffer;
 }
 
-/* Of what is written over its operand, gathered or moved; nobody asks for others. What moves keeps its
- * operand's form, though that be another name of a buffer. */
+/* Of what is written over its operand, gathered, moved or multiplied (products of one array may run as one);
+ * nobody asks for others. What moves keeps its operand's form, though that be another name of a buffer. */
 static void take_operands(struct price_unfolded *out, uint32_t at)
 {
     const struct unfold *unfold = out->work;
-    const struct instance *instance = unfold->placed_as[at];
-    const struct spmd_step *model = unfold_step(unfold, instance);
+    const struct spmd_step *model = unfold_step(unfold, unfold->placed_as[at]);
     bool moves = spmd_step_is_collective(model);
     uint8_t class = model->kind == SPMD_OP ? step_info(unfold->scratch, model)->class : OP_NOTHING;
-    if (!moves && class != OP_UPDATE && class != OP_GATHER)
+    if (!moves && class != OP_UPDATE && class != OP_GATHER && class != OP_MATMUL)
         return;
     uint32_t first = begin_operands(out, at, model->operand_count);
     for (uint32_t i = 0; i < model->operand_count; i++) {
         uint32_t operand = unfold->local->operands[model->operands + i];
         bool kept = moves && !is_buffer(unfold->scratch, operand);
-        out->local.operands[first + i] = kept ? operand : operand_of(unfold, operand, instance->copy);
+        out->local.operands[first + i] = kept ? operand : operand_of(out, at, operand);
     }
 }
 
@@ -150,6 +150,38 @@ static uint32_t returned(const struct unfold *unfold, uint32_t result, uint32_t 
            (buffer - made->results);
 }
 
+static void push_root(struct price_scratch *scratch, uint32_t value, int64_t bytes)
+{
+    if (scratch->values[value].mark == scratch->mark)
+        return;
+    scratch->values[value].mark = scratch->mark;
+    GROW(scratch->pool, scratch->pool_room, scratch->pool_count + 1);
+    scratch->pool[scratch->pool_count++] = (struct root){value, bytes};
+}
+
+/* What is returned is read: that of layers that are gone, too, or it would be ready before all else. */
+static void read_results(struct price_unfolded *out, uint32_t at)
+{
+    struct price_scratch *scratch = out->scratch;
+    const struct price_scratch *from = out->work->scratch;
+    const struct spmd_step *step = &out->local.steps[at];
+    struct kernel *kernel = &scratch->kernels[at];
+    kernel->roots = (uint32_t)scratch->pool_count;
+    scratch->mark = from->mark + 1;
+    for (uint32_t i = step->operands; i < step->operands + step->operand_count; i++) {
+        uint32_t value = out->local.operands[i];
+        if (scratch->values[value].state == VALUE_BUFFER) {
+            push_root(scratch, value, stored_bytes(scratch, &out->local, value));
+            continue;
+        }
+        const struct value_work *work = &from->values[value];
+        for (const struct root *root = from->pool + work->roots;
+             root < from->pool + work->roots + work->root_count; root++)
+            push_root(scratch, root->value, root->bytes);
+    }
+    kernel->root_count = (uint32_t)scratch->pool_count - kernel->roots;
+}
+
 static void take_results(struct price_unfolded *out, uint32_t at)
 {
     const struct unfold *unfold = out->work;
@@ -157,6 +189,7 @@ static void take_results(struct price_unfolded *out, uint32_t at)
     uint32_t first = begin_operands(out, at, model->operand_count);
     for (uint32_t i = 0; i < model->operand_count; i++)
         out->local.operands[first + i] = returned(unfold, i, unfold->local->operands[model->operands + i]);
+    read_results(out, at);
 }
 
 static void take_all_operands(struct price_unfolded *out)

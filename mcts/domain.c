@@ -128,7 +128,12 @@ static enum error_code price_whole(void *session, const struct search_list *list
 {
     struct replayer *replayer = session;
     const struct plan *plan;
+    bool priced = false;
     TRY(plan_of(replayer, list, &plan, e));
+    if (evaluator_trusts_fold(replayer->on->evaluator))
+        TRY(evaluator_price_unfolded(replayer->evaluator, plan, replayer->thin, &priced, price, cost, e));
+    if (priced)
+        return ERROR_OK;
     TRY(fill(replayer, &plan, e));
     return evaluator_price(replayer->evaluator, plan, price, cost, e);
 }

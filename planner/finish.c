@@ -407,7 +407,8 @@ enum error_code planner_job_end(struct planner_job *j, const struct search_state
         j->prepared.op_count < PLANNER_BESIDE_OPERATIONS)
         return end(&finishing, end_beside_network(j, &finishing, snapshot, e));
     TRY(solve_network(j, state, e));
-    if (j->prepared.op_count >= PLANNER_BESIDE_OPERATIONS && !j->request->alternatives)
+    if (j->prepared.op_count >= PLANNER_BESIDE_OPERATIONS && !j->request->alternatives &&
+        !evaluator_trusts_fold(j->evaluator))
         evaluator_fold(j->evaluator, 0); /* of 96 layers 16 MB: all that follows is priced whole */
     return planner_job_finish(j, state, snapshot, whole, out, e);
 }

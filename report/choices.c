@@ -72,7 +72,7 @@ static enum error_code price_without(const struct plan_context *context, struct 
         if (factor->axis != choice->axis || group_of(n, factor->space, factor->factor) != choice->group)
             plan_apply_factor(context, plan, factor->space, factor->factor, factor->axis);
     }
-    TRY(evaluator_price(session, plan, &price, &cost, e));
+    TRY(evaluator_price_alike(session, plan, &price, &cost, e));
     choice->worth_ps = price.step_ps - report->price.step_ps;
     choice->measured = true;
     return ERROR_OK;

@@ -71,7 +71,7 @@ static enum error_code price_list(struct maker *maker, const struct plan_decisio
         const struct plan_factor *factor = &maker->report->plan.factors[i];
         plan_apply_factor(maker->context, &plan, factor->space, factor->factor, factor->axis);
     }
-    enum error_code code = evaluator_price(maker->session, &plan, price, &cost, e);
+    enum error_code code = evaluator_price_alike(maker->session, &plan, price, &cost, e);
     plan_release(&plan);
     return code;
 }
@@ -318,7 +318,7 @@ static enum error_code make_plan(struct maker *maker, struct error *e)
 {
     struct report *report = maker->report;
     attribute_cells(maker);
-    TRY(evaluator_price(maker->session, &maker->plan, &report->price, &report->cost, e));
+    TRY(evaluator_price_both(maker->session, &maker->plan, &report->price, &report->cost, e));
     report->memory_limit_bytes = evaluator_machine(report->evaluator)->memory_limit_bytes;
     report_arguments(maker->context, &maker->plan, report->arena, false, &report->arguments,
                      &report->argument_count);
@@ -332,7 +332,7 @@ static enum error_code make_report(struct maker *maker, const struct search *sea
 {
     struct report *report = maker->report;
     TRY(report_choices(maker->context, maker->session, &maker->plan, report, &maker->cell_choice, e));
-    evaluator_rest(report->evaluator); /* what follows needs as much memory */
+    evaluator_session_rest(maker->session); /* what follows needs as much memory */
     TRY(spmd_walk(maker->context, &maker->plan, evaluator_options(report->evaluator), &maker->local, e));
     maker->step_times = price_step_times(&maker->local, evaluator_machine(report->evaluator));
     maker->exposed = exposed_of_steps(&maker->local, evaluator_machine(report->evaluator));

@@ -238,7 +238,7 @@ static enum error_code try_decision(struct finder *finder, struct plan_decision 
         changed = plan_apply(finder->context, &finder->trial, decision);
     if (!changed || hash128_compare(finder->trial.hash, finder->plan->hash) == 0)
         return ERROR_OK;
-    TRY(evaluator_price(finder->session, &finder->trial, &price, &cost, e));
+    TRY(evaluator_price_alike(finder->session, &finder->trial, &price, &cost, e));
     whole->takes_turn |= !first;
     if (!whole->tried || cost_compare(cost, finder->trial.hash, whole->cost, whole->hash) < 0) {
         whole->tried = true;

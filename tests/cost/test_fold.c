@@ -246,6 +246,18 @@ static void price_near(struct evaluator_session *session, const struct plan *pla
                  apart(folded.step_ps, whole.step_ps) > 1e-4;
 }
 
+/* no step is hopeless: the time is found before the peak and behind it, the second as if it were alone */
+static void price_hopeful(struct evaluator_session *session, struct evaluator_session *limited,
+                          const struct plan *plan)
+{
+    const struct price_limits hopeful = {INT64_C(1) << 42, INT64_MAX, INT64_MAX};
+    struct price once, twice;
+    struct error e;
+    ASSERT_OK(evaluator_price_folded(session, plan, NULL, &once, NULL, &e), &e);
+    ASSERT_OK(evaluator_price_folded(limited, plan, &hopeful, &twice, NULL, &e), &e);
+    assert_memory_equal(&once, &twice, sizeof once);
+}
+
 /* of an order that hides collectives: near the limit all layers' peak is found of the fold; where that is
  * doubted, the whole program's price is taken */
 static void near_the_limit_all_layers_are_held(void **state)
@@ -262,7 +274,8 @@ static void near_the_limit_all_layers_are_held(void **state)
         assert_true(evaluator_fold(subject.evaluator, 4));
         if (i == 3)
             evaluator_doubt_peaks(subject.evaluator);
-        struct evaluator_session *session = evaluator_session_create(subject.evaluator);
+        struct evaluator_session *session = evaluator_session_create(subject.evaluator),
+                                 *limited = evaluator_session_create(subject.evaluator);
         const struct plan_decision *decisions = plan_context_decisions(subject.context, &count);
         plan_init(&plan, subject.nda, &subject.mesh);
         for (uint32_t k = 0; k < 200; k++) {
@@ -270,6 +283,7 @@ static void near_the_limit_all_layers_are_held(void **state)
             for (uint64_t n = 1 + rng_below(&rng, 8); n-- > 0;)
                 plan_apply(subject.context, &plan, decisions[rng_below(&rng, count)]);
             price_near(session, &plan, subject.machine.memory_limit_bytes, &sums);
+            price_hopeful(session, limited, &plan);
         }
         print_message("%u plans fit, %u are near the limit, of which %u have another price than the whole\n",
                       sums.fit, sums.near, sums.off);
@@ -278,8 +292,93 @@ static void near_the_limit_all_layers_are_held(void **state)
         assert_true(sums.near >= 10 && sums.off == 0);
         plan_release(&plan);
         evaluator_session_destroy(session);
+        evaluator_session_destroy(limited);
         subject_close(&subject);
     }
+}
+
+/* a list of decisions, some of which gather weights again */
+static void draw_with_regathers(const struct subject *subject, struct rng *rng, struct plan *plan)
+{
+    uint32_t count, again;
+    const struct plan_decision *decisions = plan_context_decisions(subject->context, &count),
+                               *regathers = plan_context_regathers(subject->context, &again);
+    plan_copy(plan, plan_context_start(subject->context));
+    for (uint64_t n = 2 + rng_below(rng, 8); n-- > 0;)
+        plan_apply(subject->context, plan,
+                   again && rng_below(rng, 4) == 0 ? regathers[rng_below(rng, again)]
+                                                   : decisions[rng_below(rng, count)]);
+}
+
+/* .. and wherever it is asked for: products of different layers are not taken for products of one array, what
+ * is returned of layers that are gone is read, and their arguments are their own */
+static void unfolded_prices_are_the_whole_programs(void **state)
+{
+    (void)state;
+    static const struct sample more = {"/tests/models/t7b.mlir.gz", "data=4,model=4", "h100", 28, 60, 0, 0};
+    for (int i = 0; i < 2; i++) {
+        const struct sample *sample = i ? &more : &samples[3];
+        struct subject subject;
+        struct plan plan;
+        struct error e;
+        struct rng rng = {11};
+        uint32_t other = 0;
+        open_sample(sample, &subject);
+        assert_true(evaluator_fold(subject.evaluator, 4));
+        evaluator_trust_fold(subject.evaluator);
+        struct evaluator_session *session = evaluator_session_create(subject.evaluator);
+        plan_init(&plan, subject.nda, &subject.mesh);
+        for (uint32_t k = 0; k < sample->plans; k++) {
+            struct price whole, unfolded, alike;
+            bool priced;
+            draw_with_regathers(&subject, &rng, &plan);
+            ASSERT_OK(evaluator_price_unfolded(session, &plan, false, &priced, &unfolded, NULL, &e), &e);
+            ASSERT_OK(evaluator_price_alike(session, &plan, &alike, NULL, &e), &e);
+            ASSERT_OK(evaluator_price(session, &plan, &whole, NULL, &e), &e);
+            assert_true(priced);
+            assert_memory_equal(&alike, &unfolded, sizeof alike);
+            other += unfolded.step_ps != whole.step_ps || unfolded.peak_bytes != whole.peak_bytes;
+        }
+        print_message("%s: %u of %u prices are others than the whole's\n", sample->path, other,
+                      sample->plans);
+        assert_int_equal(other, 0);
+        plan_release(&plan);
+        evaluator_session_destroy(session);
+        subject_close(&subject);
+    }
+}
+
+/* a fold that is trusted and errs: whoever prices a plan both ways finds out */
+static void a_fold_that_errs_is_doubted(void **state)
+{
+    (void)state;
+    struct subject subject;
+    struct plan plan;
+    struct error e;
+    struct rng rng = {7};
+    uint32_t doubted = 0;
+    open_sample(&samples[4], &subject);
+    assert_true(evaluator_fold(subject.evaluator, 4));
+    evaluator_trust_fold(subject.evaluator);
+    plan_init(&plan, subject.nda, &subject.mesh);
+    for (uint32_t k = 0; k < 20; k++) {
+        struct price both, whole, before, after;
+        struct evaluator_session *session = evaluator_session_create(subject.evaluator);
+        draw_with_regathers(&subject, &rng, &plan);
+        ASSERT_OK(evaluator_price_alike(session, &plan, &before, NULL, &e), &e);
+        ASSERT_OK(evaluator_price(session, &plan, &whole, NULL, &e), &e);
+        ASSERT_OK(evaluator_price_both(session, &plan, &both, NULL, &e), &e);
+        ASSERT_OK(evaluator_price_alike(session, &plan, &after, NULL, &e), &e);
+        assert_memory_equal(&both, &whole, sizeof whole);
+        doubted += before.step_ps != whole.step_ps || before.peak_bytes != whole.peak_bytes;
+        assert_int_equal(after.step_ps, whole.step_ps);
+        assert_int_equal(after.peak_bytes, whole.peak_bytes);
+        evaluator_session_destroy(session);
+    }
+    print_message("%u of 20 plans of gpt have another price on the fold\n", doubted);
+    assert_in_range(doubted, 1, 20);
+    plan_release(&plan);
+    subject_close(&subject);
 }
 
 #define ROOMY (INT64_C(1) << 42) /* any plan of t2b fits */
@@ -586,6 +685,8 @@ int main(void)
                                        cmocka_unit_test(thin_plans_are_the_same_plans),
                                        cmocka_unit_test(memory_that_the_fold_cannot_tell_is_priced_whole),
                                        cmocka_unit_test(near_the_limit_all_layers_are_held),
+                                       cmocka_unit_test(unfolded_prices_are_the_whole_programs),
+                                       cmocka_unit_test(a_fold_that_errs_is_doubted),
                                        cmocka_unit_test(memory_of_a_hopeless_plan_is_left_open),
                                        cmocka_unit_test(a_layer_of_its_own_makes_no_plan_thin),
                                        cmocka_unit_test(threads_change_no_expert)};
