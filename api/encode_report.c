@@ -184,6 +184,7 @@ static json_t *encode_conflicts(const struct report *report)
                                           "peak_bytes", (json_int_t)conflict->other_peak_bytes));
         } else {
             json_object_set_new(row, "side", json_null());
+            json_object_set_new(row, "by_choices", json_boolean(conflict->by_choices));
         }
         json_array_append_new(list, row);
     }

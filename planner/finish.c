@@ -311,11 +311,11 @@ static enum error_code finish_best(struct finishing *finishing, bool begun, stru
         finishing->last |= round == BETTER || !searches_on(finishing);
         if (!begun || round)
             TRY(run_parts(finishing, PART_CONSTRAINTS, e));
-        const struct report_whole *better = planner_better_try(finishing->out->report);
-        if (finishing->last || !better)
+        struct planner_better better;
+        if (finishing->last || !planner_better_try(finishing->out->report, &better))
             return ERROR_OK;
         finishing->last =
-            !planner_job_take_better(finishing->j, better, &finishing->best, &finishing->factors);
+            !planner_job_take_better(finishing->j, &better, &finishing->best, &finishing->factors);
         release_parts(finishing);
     }
 }

@@ -2,6 +2,7 @@
  * of one group on one axis are what one decision would do, where the network does it. Worth is measured:
  * the plan without them is walked and priced. */
 #include "report/choices.h"
+#include "report/whole.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,12 +59,11 @@ static int by_worth(const void *left, const void *right)
 
 /* the plan's decisions and all factors but those of one choice */
 static enum error_code price_without(const struct plan_context *context, struct evaluator_session *session,
-                                     const struct report *report, struct report_choice *choice,
-                                     struct plan *plan, struct error *e)
+                                     const struct report *report, struct hash128 whole_plan,
+                                     struct report_choice *choice, struct plan *plan, struct error *e)
 {
     const struct nda *n = plan_context_nda(context);
     struct price price;
-    struct cost cost;
     plan_copy(plan, plan_context_start(context));
     for (uint32_t i = 0; i < report->plan.count; i++)
         plan_apply(context, plan, report->plan.decisions[i]);
@@ -72,9 +72,14 @@ static enum error_code price_without(const struct plan_context *context, struct 
         if (factor->axis != choice->axis || group_of(n, factor->space, factor->factor) != choice->group)
             plan_apply_factor(context, plan, factor->space, factor->factor, factor->axis);
     }
-    TRY(evaluator_price(session, plan, &price, &cost, e));
+    TRY(evaluator_price(session, plan, &price, &choice->cost, e));
     choice->worth_ps = price.step_ps - report->price.step_ps;
     choice->measured = true;
+    choice->hash = plan->hash;
+    choice->step_ps = price.step_ps;
+    choice->peak_bytes = price.peak_bytes;
+    choice->missed = cost_compare(choice->cost, choice->hash, report->cost, whole_plan) < 0 &&
+                     !report_costs_the_same(report->cost, choice->cost);
     return ERROR_OK;
 }
 
@@ -116,7 +121,7 @@ enum error_code report_choices(const struct plan_context *context, struct evalua
     struct plan without;
     plan_init(&without, n, plan_context_mesh(context));
     for (uint32_t i = 0; i < report->choice_count && i < MEASURED && !code; i++)
-        code = price_without(context, session, report, &report->choices[i], &without, e);
+        code = price_without(context, session, report, plan->hash, &report->choices[i], &without, e);
     plan_release(&without);
     qsort(report->choices, report->choice_count, sizeof *report->choices, by_worth);
     size_t cells = (size_t)plan->space_count * plan->axis_count;

@@ -54,12 +54,17 @@ struct report_choice {
     uint32_t offered; /* factors of the group that could be split over the axis, split or not */
     bool measured;    /* worth_ps is; of more than fifty those with most factors are */
     int64_t worth_ps; /* how much longer a step takes without them */
+    bool missed;      /* the plan without them is better; what follows is that plan's */
+    struct cost cost;
+    struct hash128 hash;
+    int64_t step_ps, peak_bytes;
 };
 struct report_conflict { /* one class of compatibility sets that are resolved alike (analysis/nda.h) */
     char group[64];
     uint32_t bit, sets, conflicts; /* bit of the group's resolution string */
-    /* the first decision that shards the group; -1: not sharded, no side chosen */
+    /* the first decision that shards the group; -1: none does, and no side is chosen once for all */
     int decision;
+    bool by_choices; /* factors shard it (report_choice): op by op, on either side */
     uint8_t side;
     /* price with this bit turned over; 0 when no side was chosen */
     int64_t other_step_ps, other_peak_bytes;
