@@ -279,6 +279,7 @@ static enum error_code complete_report(const struct finishing *finishing, struct
                            "the shardings of its arguments and results count, the plan does not race");
     TRY(report_add_classes(report, j->has_yours ? &j->yours : NULL, e));
     TRY(planner_find_larger(j, report, e));
+    TRY(planner_find_smaller(j, report, e));
     planner_job_describe(j, finishing->whole, report);
     warn_of_forms(j, report);
     report_add_constraints(report, &finishing->constraints);

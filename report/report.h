@@ -156,6 +156,10 @@ struct report_advice { /* of a plan that does not fit; estimates that scale one 
     int64_t devices;                            /* fewest, if all that is held were split over them */
     struct report_larger larger;                /* devices 0: not tried */
     int64_t batch, smaller_batch, batch_shards; /* 0: there is none; none is small enough */
+    /* planner/smaller.c: this plan was priced with the smaller batch, or with the least that can be cut
+     * (batch_least) where none fits; else smaller_batch is an estimate */
+    bool batch_tried;
+    int64_t batch_least, batch_step_ps, batch_peak_bytes;
 };
 enum { REPORT_NEAR_ARGUMENTS = 4 };
 struct report_use {
