@@ -202,6 +202,8 @@ struct judgement {
     double tolerance;                    /* the widest that was used */
     struct verify_difference difference; /* of the result that decided */
     double noise;                        /* of that result */
+    double worst;                        /* error over all results, each by what it is judged by */
+    uint32_t cancelled;                  /* results judged by what they were summed from */
 };
 
 /* One result that is off by more than the tolerance: what is left of that beside its rounding (prove.h). */
@@ -211,6 +213,8 @@ static void judge_result(const struct verify_reference *reference, const struct 
 {
     const struct verify_tensor *original = &run->outputs[result], *candidate = &outputs[result];
     struct verify_difference difference = verify_compare(original, candidate, 1, reference->tolerance, 0);
+    double worst = judgement->worst;
+    judgement->worst = fmax(worst, difference.worst);
     if (difference.verdict == VERIFY_EQUAL)
         return;
     enum verify_status status = VERIFY_PROOF_INCONCLUSIVE;
@@ -219,9 +223,14 @@ static void judge_result(const struct verify_reference *reference, const struct 
     } else if (difference.worst <= MOST_NOISE) {
         judgement->tolerance = fmax(judgement->tolerance, fmin(MOST_NOISE, NOISES * noise));
         return;
-    } else if (verify_compare(original, candidate, 1, reference->tolerance, magnitude).verdict ==
-               VERIFY_EQUAL) {
-        return;
+    } else {
+        struct verify_difference summed =
+            verify_compare(original, candidate, 1, reference->tolerance, magnitude);
+        if (summed.verdict == VERIFY_EQUAL) {
+            judgement->worst = fmax(worst, summed.worst);
+            judgement->cancelled++;
+            return;
+        }
     }
     if (judgement->status != VERIFY_PROOF_DIFFERENT &&
         (status == VERIFY_PROOF_DIFFERENT || judgement->status == VERIFY_PROOF_EQUAL)) {
@@ -245,6 +254,7 @@ static void judge_noise(const struct verify_reference *reference, const struct r
         verify_magnitudes(reference->original, run->inputs, reference->results, options, magnitude, &e) ==
             ERROR_OK) {
         judgement->status = VERIFY_PROOF_EQUAL;
+        judgement->worst = 0;
         for (uint32_t k = 0; k < reference->results; k++)
             judge_result(reference, run, outputs, k, noise[k], magnitude[k], judgement);
         if (statistics->divergent_result < reference->results)
@@ -319,19 +329,20 @@ static void judge(const struct verify_reference *reference, const struct run *ru
     struct judgement judgement = {
         .difference = verify_compare(run->outputs, outputs, reference->results, reference->tolerance, 0),
         .tolerance = reference->tolerance};
-    double worst = judgement.difference.worst;
+    judgement.worst = judgement.difference.worst;
     report->runs++;
     report->operations += statistics->operations;
     report->collectives += statistics->collectives;
-    report->max_error = worst > report->max_error ? worst : report->max_error;
     report->divergence =
         statistics->divergence > report->divergence ? statistics->divergence : report->divergence;
-    if (report->status == VERIFY_PROOF_DIFFERENT)
-        return;
-    if (judgement.difference.verdict != VERIFY_EQUAL) {
+    if (judgement.difference.verdict != VERIFY_EQUAL && report->status != VERIFY_PROOF_DIFFERENT) {
         judgement.status = VERIFY_PROOF_DIFFERENT;
         judge_noise(reference, run, outputs, options, statistics, &judgement);
     }
+    report->max_error = fmax(report->max_error, judgement.worst);
+    report->cancelled = judgement.cancelled > report->cancelled ? judgement.cancelled : report->cancelled;
+    if (report->status == VERIFY_PROOF_DIFFERENT)
+        return;
     report->tolerance = fmax(report->tolerance, fmin(MOST_NOISE, judgement.tolerance));
     if (judgement.status != VERIFY_PROOF_EQUAL)
         describe(run, outputs, options, reference->tolerance, &judgement.difference);

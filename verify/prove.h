@@ -114,7 +114,11 @@ enum { VERIFY_STATUSES = VERIFY_PROOF_INCONCLUSIVE + 1 };
 const char *verify_status_text(enum verify_status s);
 struct verify_report {
     enum verify_status status;
-    double max_error, divergence;
+    /* largest error of a result, beside the result's largest magnitude; of results that are sums that cancel
+     * (`cancelled` of them in a run) beside that of what they were summed from */
+    double max_error;
+    uint32_t cancelled;
+    double divergence;
     /* verify_tolerance, or more where the original's own noise is more (at most 1e-2) */
     double tolerance;
     uint32_t runs; /* of the sharded module: how many inputs it was compared on */
