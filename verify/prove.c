@@ -9,8 +9,9 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "verify/value.h"
 
-enum { MODES = 3, SEEDS_TRIED = 3 };
+enum { MODES = 4, SEEDS_TRIED = 3 };
 /* A result may be off by this many times its noise: the noise is the largest of three samples, and
  * the largest of many would be several times as large. */
 #define NOISES 8
@@ -87,7 +88,9 @@ static enum error_code run_once(const struct ir_program *program, const struct v
         free(run->outputs);
         return code;
     }
-    code = verify_run(program, "main", 1, run->inputs, run->outputs, options, NULL, e);
+    struct verify_options own = options ? *options : (struct verify_options){0};
+    own.turned = run->mode == VERIFY_INPUTS_TURNED;
+    code = verify_run(program, "main", 1, run->inputs, run->outputs, &own, NULL, e);
     *usable =
         !code && verify_compare(run->outputs, run->outputs, reference->results, 0, 0).verdict == VERIFY_EQUAL;
     if (!*usable) {
@@ -97,9 +100,15 @@ static enum error_code run_once(const struct ir_program *program, const struct v
     return code;
 }
 
+/* the kinds of runs, in order */
+static const enum verify_inputs_mode modes_run[MODES] = {VERIFY_INPUTS_PLAIN, VERIFY_INPUTS_MOMENTS,
+                                                         VERIFY_INPUTS_WILD, VERIFY_INPUTS_TURNED};
+
 static bool wanted(const struct ir_program *program, enum verify_inputs_mode mode)
 {
     uint32_t count;
+    if (mode == VERIFY_INPUTS_TURNED)
+        return verify_turned_count(program) > 0;
     struct verify_hint *hints = verify_hints(program, &count);
     bool moments = false, indices = false;
     for (uint32_t i = 0; i < count; i++) {
@@ -126,12 +135,13 @@ enum error_code verify_reference_create(const struct ir_program *original, uint6
     reference->original = original;
     reference->tolerance = verify_tolerance(original);
     bool given = options && options->given;
-    for (int mode = 0; mode < (given ? 1 : MODES) && !code; mode++) {
+    for (int kind = 0; kind < (given ? 1 : MODES) && !code; kind++) {
+        enum verify_inputs_mode mode = modes_run[kind];
         bool usable = false;
-        if (!wanted(original, (enum verify_inputs_mode)mode))
-            continue;
+        if (!wanted(original, mode) || (mode == VERIFY_INPUTS_TURNED && reference->runs == 0))
+            continue; /* turned choices alone prove nothing */
         struct run *run = &reference->run[reference->runs];
-        run->mode = given ? VERIFY_INPUTS_GIVEN : (enum verify_inputs_mode)mode;
+        run->mode = given ? VERIFY_INPUTS_GIVEN : mode;
         for (uint64_t attempt = 0; attempt < (given ? 1 : SEEDS_TRIED) && !usable && !code; attempt++) {
             if (mode == VERIFY_INPUTS_WILD && attempt > 0)
                 run->mode = VERIFY_INPUTS_NEGATIVE;
@@ -325,7 +335,8 @@ static void judge(const struct verify_reference *reference, const struct run *ru
                   const struct verify_tensor *outputs, const struct verify_options *options,
                   const struct verify_statistics *statistics, struct verify_report *report)
 {
-    static const char *const modes[] = {"plain", "moments", "wild", "negative", "positive", "given"};
+    static const char *const modes[] = {"plain",    "moments", "wild", "negative",
+                                        "positive", "turned",  "given"};
     struct judgement judgement = {
         .difference = verify_compare(run->outputs, outputs, reference->results, reference->tolerance, 0),
         .tolerance = reference->tolerance};
@@ -339,9 +350,12 @@ static void judge(const struct verify_reference *reference, const struct run *ru
         judgement.status = VERIFY_PROOF_DIFFERENT;
         judge_noise(reference, run, outputs, options, statistics, &judgement);
     }
-    report->max_error = fmax(report->max_error, judgement.worst);
-    report->cancelled = judgement.cancelled > report->cancelled ? judgement.cancelled : report->cancelled;
-    if (report->status == VERIFY_PROOF_DIFFERENT)
+    bool turned = run->mode == VERIFY_INPUTS_TURNED && judgement.status != VERIFY_PROOF_DIFFERENT;
+    if (!turned) {
+        report->max_error = fmax(report->max_error, judgement.worst);
+        report->cancelled = judgement.cancelled > report->cancelled ? judgement.cancelled : report->cancelled;
+    }
+    if (report->status == VERIFY_PROOF_DIFFERENT || turned)
         return;
     report->tolerance = fmax(report->tolerance, fmin(MOST_NOISE, judgement.tolerance));
     if (judgement.status != VERIFY_PROOF_EQUAL)
@@ -386,17 +400,22 @@ enum error_code verify_prove(const struct verify_reference *reference, const str
     for (uint32_t i = 0; i < reference->runs && (report->status == VERIFY_PROOF_EQUAL ||
                                                  report->status == VERIFY_PROOF_INCONCLUSIVE);
          i++) {
+        bool turned = reference->run[i].mode == VERIFY_INPUTS_TURNED;
+        struct verify_options own_options = options ? *options : (struct verify_options){0};
+        own_options.turned = turned;
         if (options && options->only_run && i != (options->only_run - 1) % reference->runs)
+            continue;
+        if (turned && verify_turned_count(lowered) != verify_turned_count(reference->original))
             continue;
         struct verify_tensor *outputs = mem_zalloc(reference->results + 1, sizeof *outputs);
         struct verify_statistics statistics = {0};
         struct error own = {0};
-        enum error_code code = boundary ? run_local(reference, &reference->run[i], lowered, boundary, options,
-                                                    outputs, &statistics, &own)
+        enum error_code code = boundary ? run_local(reference, &reference->run[i], lowered, boundary,
+                                                    &own_options, outputs, &statistics, &own)
                                         : verify_run(lowered, "main", 1, reference->run[i].inputs, outputs,
-                                                     options, &statistics, &own);
+                                                     &own_options, &statistics, &own);
         if (!code)
-            judge(reference, &reference->run[i], outputs, options, &statistics, report);
+            judge(reference, &reference->run[i], outputs, &own_options, &statistics, report);
         tensors_free(outputs, reference->results);
         if (code == ERROR_CANCELLED) {
             if (e)

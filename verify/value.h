@@ -161,6 +161,9 @@ VERIFY_FAMILY(verify_eval_sort);
 VERIFY_FAMILY(verify_eval_top_k);
 VERIFY_FAMILY(verify_eval_rng);
 VERIFY_FAMILY(verify_eval_linalg);
+/* ---- turned.c: the op chooses by comparing numbers, and is turned; how many do */
+bool verify_turns(const struct ir_program *program, uint32_t op);
+uint32_t verify_turned_count(const struct ir_program *program);
 /* ---- lapack.c: custom calls named lapack_*_ffi; ERROR_NOT_AVAILABLE names one that is not interpreted */
 VERIFY_FAMILY(verify_eval_lapack);
 
