@@ -394,11 +394,9 @@ static void warn_of_idle_axes(struct finder *finder)
         char line[400];
         if (used)
             continue;
-        snprintf(
-            line, sizeof line,
-            "the axis %.60s splits nothing: its %lld devices all do the same work, and a mesh without it "
-            "would be as fast; every way to use it that was tried is slower or does not fit",
-            idle->name, (long long)idle->size);
+        snprintf(line, sizeof line, "the axis %.60s splits nothing: its %lld devices do the same work%s",
+                 idle->name, (long long)idle->size,
+                 finder->priced ? "; every use of it that was tried is slower, or does not fit" : "");
         report_add_warning(finder->report, line);
     }
 }
