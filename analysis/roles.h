@@ -7,7 +7,7 @@
  * search longer or a label odd; it never makes a plan wrong.
  *
  *   step  file                in                             out
- *   1     roles_values.c      spaces                         of each value: direct, met, reaches, forward, apart
+ *   1     roles_values.c      spaces                         of each value: direct, met, reaches, ..
  *   2     roles_gradients.c   spaces, contractions           is this result made of a gradient of that one?
  *   3     roles_state.c       direct, gradients              arguments[].becomes; metrics; train or not
  *   4     roles_arguments.c   values, state, batches         arguments[].role

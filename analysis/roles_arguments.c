@@ -2,8 +2,8 @@
  *
  * In a train step, state that the loss needs for a contraction is a parameter and other state is the
  * optimizer's; an argument that is no state is data, unless it is a weight that is not trained (the base
- * under adapters, a teacher). In any other module, state is a cache; of the rest floats that feed a contraction, and
- * vectors, are parameters unless they hold the batch, and what remains is data. */
+ * under adapters, a teacher). In any other module, state is a cache; of the rest floats that feed a
+ * contraction, and vectors, are parameters unless they hold the batch, and what remains is data. */
 #include "analysis/roles.h"
 
 #include <stdlib.h>
@@ -45,8 +45,8 @@ static bool dims_of_weights(const struct roles *roles, uint32_t argument, const 
     return true;
 }
 
-/* Weights that are not trained (a base under adapters, a teacher): what has the dimensions of weights only, and
- * what meets the examples as weights do, although its dimensions are no trained weight's. */
+/* Weights that are not trained (a base under adapters, a teacher): what has the dimensions of weights
+ * only, and what meets the examples as weights do, although its dimensions are no trained weight's. */
 static void find_frozen(struct roles *roles, bool matrices)
 {
     struct nda *n = roles->n;

@@ -1,6 +1,7 @@
-/* A report measures, for every dimension left whole, the plan with one more decision (report/whole.h), and for
- * every choice of a network's plan the plan without it (report/choices.h). Where such a plan is better than the one that is reported the answer would not be the best that fits, as far as
- * is known: so it becomes the answer, and is reported in its turn. */
+/* A report measures, for every dimension left whole, the plan with one more decision (report/whole.h), and
+ * for every choice of a network's plan the plan without it (report/choices.h). Where such a plan is better
+ * than the one that is reported the answer would not be the best that fits, as far as is known: so it
+ * becomes the answer, and is reported in its turn. */
 #include "planner/parts.h"
 
 #include <stdio.h>

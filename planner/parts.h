@@ -60,8 +60,8 @@ enum error_code planner_find_larger(const struct planner_job *j, struct report *
 /* smaller.c: report->advice's batch, where nothing fits and the program can be cut. Errors: the walk's. */
 enum error_code planner_find_smaller(const struct planner_job *j, struct report *report,
                                      struct error *e) BASE_CHECKED;
-/* better.c: a plan that is better than the report's, which measured it: with one more decision (whole), or without
- * one of its choices (choice); both NULL: there is none. Borrowed from the report. */
+/* better.c: a plan that is better than the report's, which measured it: with one more decision (whole), or
+ * without one of its choices (choice); both NULL: there is none. Borrowed from the report. */
 struct planner_better {
     const struct report_whole *whole;
     const struct report_choice *choice;

@@ -1,7 +1,7 @@
 /* Advice that was tried: where nothing fits, the largest of some smaller batches with which the plan does.
  *
- * The batch is cut to its divisors as a proof's dimensions are (planner/shrunken.h), and the plan is walked and
- * priced over the smaller program: at the peak there may be gradients and other things that a
+ * The batch is cut to its divisors as a proof's dimensions are (planner/shrunken.h), and the plan is
+ * walked and priced over the smaller program: at the peak there may be gradients and other things that a
  * batch has no part in, so that scaling the bytes that have it promises too much. */
 #include "planner/parts.h"
 #include "planner/shrunken.h"

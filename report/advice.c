@@ -72,8 +72,8 @@ void report_find_advice(const struct plan_context *context, const struct spmd_lo
     const struct nda *n = plan_context_nda(context);
     const struct cost_machine *machine = evaluator_machine(report->evaluator);
     struct report_advice *advice = &report->advice;
-    /* what the compiler computes again near the limit it computes because of what it has to hold: less of that,
-     * and it computes less again */
+    /* what the compiler computes again near the limit it computes because of what it has to hold: less of
+     * that, and it computes less again */
     int64_t limit = report->memory_limit_bytes,
             peak = report->price.peak_bytes + report->price.rematerialised_bytes;
     const struct price_live *live = held->live;

@@ -2,8 +2,9 @@
  * positive numbers under roots and logarithms (verify_hints and verify_inputs in prove.h).
  *
  * What an argument is for is found by walking backwards, from the ops that reveal it (the indices of a
- * gather, roots and powers, divisions by square roots) through ops that hand a value on. A wrong guess makes a
- * proof weaker or leaves it without a verdict (NaN), never wrong: both programs get the same inputs. */
+ * gather, roots and powers, divisions by square roots) through ops that hand a value on. A wrong guess
+ * makes a proof weaker or leaves it without a verdict (NaN), never wrong: both programs get the same
+ * inputs. */
 #include "verify/prove.h"
 
 #include <math.h>

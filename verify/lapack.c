@@ -1,9 +1,10 @@
 /* Custom calls of LAPACK, as JAX makes them for CPUs (lapack_spotrf_ffi ..) and, where cuSOLVER has the same
- * results, for GPUs (cusolver_potrf_ffi ..): batched, real, by textbook algorithms in double. Signs and pivots are chosen as LAPACK does where it says how (Householder's
- * reflections, partial pivoting); eigenvectors have their largest component positive, since LAPACK leaves
- * that open. Both sides of a comparison run this code: it must be a function of its operands that small
- * changes change little. General eigenvalues and complex numbers are not interpreted.
- * Source: Golub and Van Loan, Matrix Computations, chapters 3 to 5 and 8. */
+ * results, for GPUs (cusolver_potrf_ffi ..): batched, real, by textbook algorithms in double. Signs and
+ * pivots are chosen as LAPACK does where it says how (Householder's reflections, partial pivoting);
+ * eigenvectors have their largest component positive, since LAPACK leaves that open. Both sides of a
+ * comparison run this code: it must be a function of its operands that small changes change little.
+ * General eigenvalues and complex numbers are not interpreted. Source: Golub and Van Loan, Matrix
+ * Computations, chapters 3 to 5 and 8. */
 #include "verify/value.h"
 
 #include "ir/attrs.h"

@@ -12,10 +12,10 @@
  *            negative. Where the module answers such an index with NaN (JAX's take), NEGATIVE is
  *            run in its place:
  *   NEGATIVE a quarter of the indices lie in [-n, -1], which JAX counts from the end
- *   TURNED   (modules that choose by comparing two numbers: clipped gradients) as PLAIN, and both programs choose
- *            the other way round, so that a wrong norm shows (turned.c). It finds modules different, and has no
- *            other say: what it computes may be far from anything meant. Left out where the sharded module has
- *            another number of such choices
+ *   TURNED   (modules that choose by comparing two numbers: clipped gradients) as PLAIN, and both programs
+ *            choose the other way round, so that a wrong norm shows (turned.c). It finds modules
+ *            different, and has no other say: what it computes may be far from anything meant. Left out
+ *            where the sharded module has another number of such choices
  * A run that has nothing to show (no moments, no indices) is left out. A caller's own inputs (GIVEN) are the
  * only run. A NaN in the reference is never a pass: other seeds are tried, then the run is given up, and a
  * proof that has no run left is `not_run`.

@@ -1,6 +1,7 @@
-/* Branches of a program that seeded inputs do not take: a gradient is clipped only where its norm is large, and
- * with small inputs a norm that is wrong changes nothing. A proof therefore runs both programs once more with
- * such branches turned (prove.h): what is chosen by comparing two numbers is chosen the other way round.
+/* Branches of a program that seeded inputs do not take: a gradient is clipped only where its norm is
+ * large, and with small inputs a norm that is wrong changes nothing. A proof therefore runs both programs
+ * once more with such branches turned (prove.h): what is chosen by comparing two numbers is chosen the
+ * other way round.
  *
  * Turned are selects whose predicate is one comparison of floats of rank 0, maybe broadcast or cut since, and
  * the larger or smaller of a float of rank 0 and a constant. Devices agree on numbers of rank 0 or the module
@@ -53,8 +54,8 @@ static bool is_nan(const struct ir_program *program, uint32_t value)
     return attr && attr->kind == IR_ATTR_DENSE && isnan(ir_constant_double(program, attr, 0));
 }
 
-/* Made of constants alone (a count of elements that is compared with 0): inputs cannot turn it. `steps` is what
- * may still be looked at. */
+/* Made of constants alone (a count of elements that is compared with 0): inputs cannot turn it. `steps` is
+ * what may still be looked at. */
 static bool is_known(const struct ir_program *program, uint32_t value, uint32_t *steps)
 {
     uint32_t op = program->values[value].op;

@@ -279,9 +279,10 @@ static void judges_and_adapters(void **state)
     subject_close(&subject);
 }
 
-/* Weights that are not trained and have dimensions of their own: a scanned base of which only one weight has an
- * adapter, its table, a teacher, a vector; of data of their kind the indices and what holds the batch stay data.
- * The adapter's rank, in front of the feed-forward dimension, is not what Megatron shards. */
+/* Weights that are not trained and have dimensions of their own: a scanned base of which only one weight
+ * has an adapter, its table, a teacher, a vector; of data of their kind the indices and what holds the
+ * batch stay data. The adapter's rank, in front of the feed-forward dimension, is not what Megatron
+ * shards. */
 static void frozen_weights(void **state)
 {
     static const enum nda_role roles[] = {NDA_ROLE_PARAMETER, NDA_ROLE_PARAMETER, NDA_ROLE_PARAMETER,
