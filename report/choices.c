@@ -2,7 +2,6 @@
  * of one group on one axis are what one decision would do, where the network does it. Worth is measured:
  * the plan without them is walked and priced. */
 #include "report/choices.h"
-#include "report/whole.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,8 @@
 
 /* measured at most: those with most factors; the others are listed without a worth of their own */
 enum { MEASURED = 48 };
+/* What a choice has to cost to be dropped, of the plan's cost. Chosen. */
+#define LEAST_GAIN 1e-3
 
 static uint32_t group_of(const struct nda *n, uint32_t space, uint32_t factor)
 {
@@ -78,8 +79,10 @@ static enum error_code price_without(const struct plan_context *context, struct 
     choice->hash = plan->hash;
     choice->step_ps = price.step_ps;
     choice->peak_bytes = price.peak_bytes;
+    /* each that is dropped is another report, which measures all of this again */
     choice->missed = cost_compare(choice->cost, choice->hash, report->cost, whole_plan) < 0 &&
-                     !report_costs_the_same(report->cost, choice->cost);
+                     (choice->cost.over_steps < report->cost.over_steps ||
+                      (double)choice->cost.c < (1 - LEAST_GAIN) * (double)report->cost.c);
     return ERROR_OK;
 }
 

@@ -54,7 +54,7 @@ struct report_choice {
     uint32_t offered; /* factors of the group that could be split over the axis, split or not */
     bool measured;    /* worth_ps is; of more than fifty those with most factors are */
     int64_t worth_ps; /* how much longer a step takes without them */
-    bool missed;      /* the plan without them is better; what follows is that plan's */
+    bool missed;      /* the plan without them is better, by 0.1 % at least; the rest is that plan's */
     struct cost cost;
     struct hash128 hash;
     int64_t step_ps, peak_bytes;
