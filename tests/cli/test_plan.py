@@ -217,6 +217,10 @@ with tempfile.TemporaryDirectory() as scratch:
     plan(chain, f'{scratch}/less', *limited[:-1], '5MB')
     batch = json.loads(pathlib.Path(f'{scratch}/less/report.json').read_text())['if_nothing_fits']['batch']
     check(batch['at_most'] == 0 and batch['peak_bytes'] > 5e6, f'weights alone are too large: {batch}')
+    # an axis that divides nothing does nothing: told
+    plan('small/gpt.mlir', f'{scratch}/idle', '--mesh', 'odd=7,x=2', '--device', 'a100-40', '--planner', 'baselines', '--outputs', 'report')
+    idle = json.loads(pathlib.Path(f'{scratch}/idle/report.json').read_text())['warnings']
+    check(sum('the axis odd splits nothing: its 7 devices do the same work' in w for w in idle) == 1, f'an idle axis: {idle}')
     # a batch of 8 that only the smaller axis divides: told
     plan('small/t2b.mlir', f'{scratch}/thirds', '--mesh', 'x=3,y=2', '--device', 'a100-40', '--planner', 'baselines', '--outputs', 'report')
     thirds = json.loads(pathlib.Path(f'{scratch}/thirds/report.json').read_text())
