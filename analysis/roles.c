@@ -24,6 +24,7 @@ void stage_roles(struct nda *n, const struct nda_options *options)
     struct roles roles = {.n = n, .options = options};
     roles.dataflow = mem_zalloc((size_t)n->argument_count + 1, 1);
     roles.direct = mem_zalloc(values, 1);
+    roles.met = mem_zalloc(values, 1);
     roles.reaches = mem_zalloc(values, 1);
     roles.forward = mem_zalloc(values, 1);
     roles.ends = mem_zalloc(values, 1);
@@ -41,6 +42,7 @@ void stage_roles(struct nda *n, const struct nda_options *options)
     roles_tell_votes(&roles);
     free(roles.dataflow);
     free(roles.direct);
+    free(roles.met);
     free(roles.reaches);
     free(roles.forward);
     free(roles.metrics);

@@ -7,7 +7,7 @@
  * search longer or a label odd; it never makes a plan wrong.
  *
  *   step  file                in                             out
- *   1     roles_values.c      spaces                         of each value: direct, reaches, forward, apart
+ *   1     roles_values.c      spaces                         of each value: direct, met, reaches, ..
  *   2     roles_gradients.c   spaces, contractions           is this result made of a gradient of that one?
  *   3     roles_state.c       direct, gradients              arguments[].becomes; metrics; train or not
  *   4     roles_arguments.c   values, state, batches         arguments[].role
@@ -41,6 +41,7 @@ struct facts {
     uint32_t parameter_dims; /* dimensions of parameters that have it */
     uint8_t contracted;      /* a forward contraction sums over it */
     uint8_t produced;        /* a forward contraction brings it from a parameter into its result */
+    uint8_t wide;            /* on a side of a parameter that is no bottleneck (an adapter's rank is one) */
     uint8_t seen;            /* in a result that is no state, or reduced on the way to one */
     uint8_t kept;            /* in a result that is state */
     uint8_t given;           /* on an argument that is data */
@@ -61,6 +62,7 @@ struct roles {
     const struct nda_options *options; /* NULL: none */
     uint8_t *dataflow;                 /* of each argument: the role before names and the request had a say */
     uint8_t *direct, *reaches, *forward, *apart; /* roles_values.c */
+    uint8_t *met;                                /* roles_values.c; none while batches are unknown */
     uint8_t *ends;                               /* the forward pass is not followed back through it */
     uint8_t *metrics;    /* of each result: made of gradients, and no state; NULL: none is */
     struct facts *facts; /* of each color */
@@ -85,7 +87,7 @@ static inline bool roles_argument_has(const struct nda *n, uint32_t argument, co
 }
 
 /* ---- step 1: roles_values.c */
-/* Adds to direct, reaches and forward what follows from arguments[].becomes, metrics, ends and apart. */
+/* Adds to direct, met, reaches and forward what follows from arguments[].becomes, metrics, ends and apart. */
 void roles_flow(struct roles *roles);
 /* Sets apart, and calls roles_flow. Examples are the arguments that are no state; batch_known: of those the
  * ones that hold a batch, and all state of what is no train step. */

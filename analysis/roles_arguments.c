@@ -2,8 +2,8 @@
  *
  * In a train step, state that the loss needs for a contraction is a parameter and other state is the
  * optimizer's; an argument that is no state is data, unless it is a weight that is not trained (the base
- * under adapters). In any other module, state is a cache; of the rest floats that feed a contraction, and
- * vectors, are parameters unless they hold the batch, and what remains is data. */
+ * under adapters, a teacher). In any other module, state is a cache; of the rest floats that feed a
+ * contraction, and vectors, are parameters unless they hold the batch, and what remains is data. */
 #include "analysis/roles.h"
 
 #include <stdlib.h>
@@ -45,6 +45,25 @@ static bool dims_of_weights(const struct roles *roles, uint32_t argument, const 
     return true;
 }
 
+/* Weights that are not trained (a base under adapters, a teacher): what has the dimensions of weights
+ * only, and what meets the examples as weights do, although its dimensions are no trained weight's. */
+static void find_frozen(struct roles *roles, bool matrices)
+{
+    struct nda *n = roles->n;
+    uint8_t *color = colors_of_weights(n);
+    for (uint32_t i = 0; i < n->argument_count; i++) {
+        struct nda_argument *argument = &n->arguments[i];
+        const struct ir_type *type = ir_value_type(n->program, argument->value);
+        bool met = roles->met[argument->value], alike = dims_of_weights(roles, i, color);
+        if (argument->role == NDA_ROLE_DATA && type->kind == IR_TYPE_TENSOR &&
+            weight_element((enum ir_element)type->element) && !roles_argument_has(n, i, roles->batch) &&
+            (matrices ? type->rank > 1 && (met || (alike && roles->direct[argument->value]))
+                      : type->rank == 1 && alike))
+            argument->role = NDA_ROLE_PARAMETER;
+    }
+    free(color);
+}
+
 void roles_of_arguments(struct roles *roles)
 {
     struct nda *n = roles->n;
@@ -61,15 +80,7 @@ void roles_of_arguments(struct roles *roles)
         else
             argument->role = !roles->train && weight ? NDA_ROLE_PARAMETER : NDA_ROLE_DATA;
     }
-    uint8_t *color = colors_of_weights(n);
-    for (uint32_t i = 0; i < n->argument_count && roles->train; i++) {
-        struct nda_argument *argument = &n->arguments[i];
-        const struct ir_type *type = ir_value_type(n->program, argument->value);
-        if (argument->role == NDA_ROLE_DATA && type->kind == IR_TYPE_TENSOR && type->rank > 1 &&
-            roles->direct[argument->value] && weight_element((enum ir_element)type->element) &&
-            dims_of_weights(roles, i, color))
-            argument->role = NDA_ROLE_PARAMETER;
-    }
-    free(color);
+    for (int pass = 0; pass < 2 && roles->train; pass++) /* vectors after the matrices that they go with */
+        find_frozen(roles, pass == 0);
     roles_vote(roles);
 }

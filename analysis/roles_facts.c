@@ -39,6 +39,34 @@ static void contraction_facts(struct roles *roles, const struct nda_space *sp)
     }
 }
 
+/* A weight that is 16 times narrower on one side than on the other leads through a bottleneck (an adapter's
+ * rank, a router's experts), which nobody shards as Megatron does. Chosen, not tuned: ranks are 32 times and
+ * more below the width, grouped keys up to 8 times. */
+enum { BOTTLENECK = 16 };
+
+/* which sides of the weight (operand o) are no bottleneck */
+static void width_facts(struct roles *roles, const struct nda_space *sp, uint32_t o)
+{
+    const struct nda *n = roles->n;
+    uint8_t in[NDA_MAX_FACTORS] = {0}; /* of each factor: which of the two operands and the result have it */
+    double brought = 1, contracted = 1;
+    for (uint32_t slot = 0; slot < 3; slot++)
+        for (uint32_t k = 0; k < nda_atom_count(n, n->slots[sp->slots + slot].value); k++) {
+            uint32_t factor_index = nda_slot_factor(n, sp->slots + slot, k);
+            if (factor_index != NDA_NONE)
+                in[factor_index - sp->factors] |= (uint8_t)(1u << slot);
+        }
+    for (uint32_t k = 0; k < sp->factor_count; k++) {
+        brought *= in[k] == ((1u << o) | 4) ? (double)n->factors[sp->factors + k].size : 1;
+        contracted *= in[k] == 3 ? (double)n->factors[sp->factors + k].size : 1;
+    }
+    for (uint32_t k = 0; k < sp->factor_count; k++) {
+        struct facts *facts = &roles->facts[n->factors[sp->factors + k].color];
+        facts->wide |= in[k] == ((1u << o) | 4) && brought * BOTTLENECK > contracted;
+        facts->wide |= in[k] == 3 && contracted * BOTTLENECK > brought;
+    }
+}
+
 /* which operands of a forward contraction are parameters, and what they do there */
 static void parameter_facts(struct roles *roles, const struct nda_space *sp, const uint8_t *weight)
 {
@@ -48,6 +76,9 @@ static void parameter_facts(struct roles *roles, const struct nda_space *sp, con
     uint32_t value = n->slots[result].value;
     /* a convolution's groups are no experts */
     bool dot = ir_opcode_family(n->program->ops[sp->op].code) == IR_FAMILY_DOT;
+    for (uint32_t o = 0; o < 2; o++)
+        if (weights[o])
+            width_facts(roles, sp, o);
     for (uint32_t k = 0; k < nda_atom_count(n, value); k++) {
         uint32_t factor_index = nda_slot_factor(n, result, k), in = 0;
         if (factor_index == NDA_NONE)

@@ -1,11 +1,12 @@
 /* Roles, step 1: what is known of values, from dataflow alone.
  *
  *   direct    it feeds a contraction or a lookup, moved only, or made into another weight only
+ *   met       the same, and the other operand there holds the batch, which it does not
  *   reaches   it reaches a contraction at all
  *   forward   a result that is no state needs it: the forward pass
  *   apart     it depends on no example
  *
- * The first three flow backward from uses to definitions, the last forward from arguments. Each is a byte a
+ * The first four flow backward from uses to definitions, the last forward from arguments. Each is a byte a
  * value. Nothing here looks at shapes, at names or at what colors do. */
 #include "analysis/roles.h"
 
@@ -18,12 +19,33 @@
 enum { FLOW_ROUNDS = 16 };
 
 /* ---------------------------------------------------------------- backward */
+/* the space's slot has a dimension of a batch */
+static bool holds_batch(const struct roles *roles, uint32_t slot)
+{
+    const struct nda *n = roles->n;
+    for (uint32_t k = 0; k < nda_atom_count(n, n->slots[slot].value); k++) {
+        uint32_t factor = nda_slot_factor(n, slot, k);
+        if (factor != NDA_NONE && roles->batch[n->factors[factor].color])
+            return true;
+    }
+    return false;
+}
+
+/* in a contraction or a lookup: this operand holds no batch, another one does */
+static bool meets_examples(const struct roles *roles, const struct nda_space *sp, uint32_t slot)
+{
+    bool others = false;
+    for (uint32_t k = sp->slots; k < sp->slots + sp->slot_count && !others; k++)
+        others = k != slot && !roles->n->slots[k].is_result && holds_batch(roles, k);
+    return others && !holds_batch(roles, slot);
+}
+
 /* one step backward over a space; returns whether something became known */
 static bool flow_back(struct roles *roles, const struct nda_space *sp, const uint8_t *untied)
 {
     struct nda *n = roles->n;
     bool contraction = sp->kind == NDA_SPACE_OP && nda_is_contraction(n, sp->op), direct = false,
-         reaches = contraction;
+         reaches = contraction, met = false;
     bool forward = sp->kind == NDA_SPACE_RESULT && untied[sp->index], changed = false,
          moves = stage_moves_only(n, sp);
     bool gather = sp->kind == NDA_SPACE_OP && n->program->ops[sp->op].code == IR_GATHER;
@@ -32,17 +54,20 @@ static bool flow_back(struct roles *roles, const struct nda_space *sp, const uin
         if (!n->slots[k].is_result)
             continue;
         direct |= (moves || roles->apart[v]) && roles->direct[v];
+        met |= (moves || roles->apart[v]) && roles->met[v];
         reaches |= roles->reaches[v];
         forward |= roles->forward[v];
     }
     for (uint32_t k = sp->slots; k < sp->slots + sp->slot_count; k++) {
         uint32_t v = n->slots[k].value;
-        uint8_t d = direct || contraction || (gather && n->slots[k].operand == 0);
+        bool used = contraction || (gather && n->slots[k].operand == 0);
+        uint8_t d = direct || used, m = met || (used && meets_examples(roles, sp, k));
         if (n->slots[k].is_result)
             continue;
-        changed |= (d && !roles->direct[v]) || (reaches && !roles->reaches[v]) ||
+        changed |= (d && !roles->direct[v]) || (m && !roles->met[v]) || (reaches && !roles->reaches[v]) ||
                    (forward && !roles->ends[v] && !roles->forward[v]);
         roles->direct[v] |= d;
+        roles->met[v] |= m;
         roles->reaches[v] |= reaches;
         roles->forward[v] |= forward && !roles->ends[v];
     }

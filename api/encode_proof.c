@@ -13,12 +13,12 @@ static json_t *encode_error(double error)
 
 static json_t *encode_form(const struct verify_report *report)
 {
-    return json_pack("{s:s, s:o, s:o, s:o, s:i, s:I, s:I, s:o}", "status", verify_status_text(report->status),
-                     "max_error", encode_error(report->max_error), "tolerance",
-                     encode_error(report->tolerance), "divergence_of_copies",
-                     encode_error(report->divergence), "runs", (int)report->runs, "operations",
-                     (json_int_t)report->operations, "collectives", (json_int_t)report->collectives, "reason",
-                     json_safe(report->reason));
+    return json_pack("{s:s, s:o, s:i, s:o, s:o, s:i, s:I, s:I, s:o}", "status",
+                     verify_status_text(report->status), "max_error", encode_error(report->max_error),
+                     "cancelled", (int)report->cancelled, "tolerance", encode_error(report->tolerance),
+                     "divergence_of_copies", encode_error(report->divergence), "runs", (int)report->runs,
+                     "operations", (json_int_t)report->operations, "collectives",
+                     (json_int_t)report->collectives, "reason", json_safe(report->reason));
 }
 
 /* null: the module itself was proved */

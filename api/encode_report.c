@@ -184,6 +184,7 @@ static json_t *encode_conflicts(const struct report *report)
                                           "peak_bytes", (json_int_t)conflict->other_peak_bytes));
         } else {
             json_object_set_new(row, "side", json_null());
+            json_object_set_new(row, "by_choices", json_boolean(conflict->by_choices));
         }
         json_array_append_new(list, row);
     }
@@ -233,9 +234,12 @@ static json_t *encode_nothing_fits(const struct report *report)
     if (!report->smallest_budget_bytes)
         return json_null();
     const struct report_advice *advice = &report->advice;
-    json_t *batch = !advice->batch ? json_null()
-                                   : json_pack("{s:I, s:I}", "now", (json_int_t)advice->batch, "at_most",
-                                               (json_int_t)advice->smaller_batch);
+    json_t *batch =
+        !advice->batch ? json_null()
+                       : json_pack("{s:I, s:I, s:o}", "now", (json_int_t)advice->batch, "at_most",
+                                   (json_int_t)advice->smaller_batch, "peak_bytes",
+                                   !advice->batch_tried ? json_null()
+                                                        : json_integer((json_int_t)advice->batch_peak_bytes));
     json_t *parts = json_pack(
         "{s:I, s:I, s:I, s:I, s:I}", "parameters", (json_int_t)advice->parts[REPORT_PART_PARAMETERS],
         "optimizer", (json_int_t)advice->parts[REPORT_PART_OPTIMIZER], "data",
@@ -249,11 +253,11 @@ static json_t *encode_nothing_fits(const struct report *report)
                                                  (json_int_t)larger->peak_bytes);
     char confirm[300];
     report_confirming(report, "DIR/", confirm, sizeof confirm);
-    return json_pack("{s:I, s:o, s:o, s:I, s:o, s:b, s:o, s:s}", "smallest_budget_bytes",
+    return json_pack("{s:I, s:o, s:o, s:I, s:I, s:o, s:b, s:o, s:s}", "smallest_budget_bytes",
                      (json_int_t)report->smallest_budget_bytes, "largest_tensors", encode_tensors(report),
-                     "parts", parts, "devices", (json_int_t)advice->devices, "larger", tried,
-                     "rematerialisation_may_do", advice->kept_bytes < report->memory_limit_bytes, "batch",
-                     batch, "confirm", confirm);
+                     "parts", parts, "computed_again_bytes", (json_int_t)report->price.rematerialised_bytes,
+                     "devices", (json_int_t)advice->devices, "larger", tried, "rematerialisation_may_do",
+                     advice->kept_bytes < report->memory_limit_bytes, "batch", batch, "confirm", confirm);
 }
 
 /* only where a network was solved: the bound, and how far above it the plan may be at most */

@@ -199,6 +199,9 @@ static enum error_code prove_one(struct command *command, const struct ir_progra
            command->lowered ? "" : " of each form",
            (unsigned long long)proof.manual.collectives + proof.local.collectives,
            proof.reason[0] ? "\n" : "", proof.reason);
+    if (ran->cancelled)
+        printf("%u results are sums that cancel: their error is that beside what was summed\n",
+               ran->cancelled);
     if (proof.shrunken.instead) {
         struct text sizes = {0};
         planner_proof_sizes_text(&proof, &sizes);

@@ -1,22 +1,44 @@
-/* A report measures, for every dimension left whole, the plan with one more decision (report/whole.h). Where
- * such a plan is better than the one that is reported the answer would not be the best that fits, as far as
- * is known: so it becomes the answer, and is reported in its turn. */
+/* A report measures, for every dimension left whole, the plan with one more decision (report/whole.h), and
+ * for every choice of a network's plan the plan without it (report/choices.h). Where such a plan is better
+ * than the one that is reported the answer would not be the best that fits, as far as is known: so it
+ * becomes the answer, and is reported in its turn. */
 #include "planner/parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-const struct report_whole *planner_better_try(const struct report *report)
+static void take_if_better(const struct planner_better *one, struct planner_better *best)
 {
-    const struct report_whole *best = NULL;
+    bool none = !best->whole && !best->choice;
+    if (none || cost_compare(one->cost, one->hash, best->cost, best->hash) < 0)
+        *best = *one;
+}
+
+bool planner_better_try(const struct report *report, struct planner_better *out)
+{
+    *out = (struct planner_better){.whole = NULL};
     for (uint32_t i = 0; i < report->whole_count; i++) {
         const struct report_whole *whole = &report->whole[i];
-        if (whole->reason == REPORT_MISSED &&
-            (!best || cost_compare(whole->cost, whole->hash, best->cost, best->hash) < 0))
-            best = whole;
+        struct planner_better one = {.whole = whole,
+                                     .hash = whole->hash,
+                                     .cost = whole->cost,
+                                     .step_ps = whole->step_ps,
+                                     .peak_bytes = whole->peak_bytes};
+        if (whole->reason == REPORT_MISSED)
+            take_if_better(&one, out);
     }
-    return best;
+    for (uint32_t i = 0; i < report->choice_count; i++) {
+        const struct report_choice *choice = &report->choices[i];
+        struct planner_better one = {.choice = choice,
+                                     .hash = choice->hash,
+                                     .cost = choice->cost,
+                                     .step_ps = choice->step_ps,
+                                     .peak_bytes = choice->peak_bytes};
+        if (choice->missed)
+            take_if_better(&one, out);
+    }
+    return out->whole || out->choice;
 }
 
 /* the decision before or behind those of a list */
@@ -31,23 +53,32 @@ static bool extend(struct search_plan *plan, const struct report_whole *better)
     return true;
 }
 
+static bool is_of(const struct planner_job *j, const struct report_choice *choice,
+                  const struct plan_factor *factor)
+{
+    uint32_t index = j->nda->spaces[factor->space].factors + factor->factor;
+    return choice && factor->axis == choice->axis &&
+           j->nda->colors[j->nda->factors[index].color].group == choice->group;
+}
+
 /* Of a plan with factors beyond its decisions all becomes factors: a decision cannot stand behind those. */
-static bool flatten(const struct planner_job *j, struct search_plan *plan, const struct report_whole *better,
-                    struct plan_factors *factors)
+static bool flatten(const struct planner_job *j, struct search_plan *plan,
+                    const struct planner_better *better, struct plan_factors *factors)
 {
     struct search_plan before = *plan;
     struct plan reached;
     plan_init(&reached, j->nda, &j->request->mesh);
     plan_copy(&reached, plan_context_start(j->context));
-    if (better->first)
-        plan_apply(j->context, &reached, better->decision);
+    if (better->whole && better->whole->first)
+        plan_apply(j->context, &reached, better->whole->decision);
     for (uint32_t i = 0; i < before.count; i++)
         plan_apply(j->context, &reached, before.decisions[i]);
     for (uint32_t i = 0; i < before.factor_count; i++)
-        plan_apply_factor(j->context, &reached, before.factors[i].space, before.factors[i].factor,
-                          before.factors[i].axis);
-    if (!better->first)
-        plan_apply(j->context, &reached, better->decision);
+        if (!is_of(j, better->choice, &before.factors[i]))
+            plan_apply_factor(j->context, &reached, before.factors[i].space, before.factors[i].factor,
+                              before.factors[i].axis);
+    if (better->whole && !better->whole->first)
+        plan_apply(j->context, &reached, better->whole->decision);
     bool same = hash128_compare(reached.hash, better->hash) == 0;
     if (same) {
         struct plan_factors listed;
@@ -72,10 +103,10 @@ static void tell_origin(struct search_plan *plan)
         snprintf(plan->found_by, sizeof plan->found_by, "polish of %.140s", before.found_by);
 }
 
-bool planner_job_take_better(const struct planner_job *j, const struct report_whole *better,
+bool planner_job_take_better(const struct planner_job *j, const struct planner_better *better,
                              struct search_plan *plan, struct plan_factors *factors)
 {
-    if (!(plan->factor_count ? flatten(j, plan, better, factors) : extend(plan, better)))
+    if (!(plan->factor_count ? flatten(j, plan, better, factors) : extend(plan, better->whole)))
         return false;
     plan->hash = better->hash;
     plan->cost = better->cost;

@@ -279,6 +279,7 @@ static enum error_code complete_report(const struct finishing *finishing, struct
                            "the shardings of its arguments and results count, the plan does not race");
     TRY(report_add_classes(report, j->has_yours ? &j->yours : NULL, e));
     TRY(planner_find_larger(j, report, e));
+    TRY(planner_find_smaller(j, report, e));
     planner_job_describe(j, finishing->whole, report);
     warn_of_forms(j, report);
     report_add_constraints(report, &finishing->constraints);
@@ -311,11 +312,11 @@ static enum error_code finish_best(struct finishing *finishing, bool begun, stru
         finishing->last |= round == BETTER || !searches_on(finishing);
         if (!begun || round)
             TRY(run_parts(finishing, PART_CONSTRAINTS, e));
-        const struct report_whole *better = planner_better_try(finishing->out->report);
-        if (finishing->last || !better)
+        struct planner_better better;
+        if (finishing->last || !planner_better_try(finishing->out->report, &better))
             return ERROR_OK;
         finishing->last =
-            !planner_job_take_better(finishing->j, better, &finishing->best, &finishing->factors);
+            !planner_job_take_better(finishing->j, &better, &finishing->best, &finishing->factors);
         release_parts(finishing);
     }
 }

@@ -57,11 +57,23 @@ enum error_code planner_job_make_given(struct planner_job *j, struct error *e) B
 /* larger.c: report->advice.larger, where nothing fits. Errors: evaluator_price's. */
 enum error_code planner_find_larger(const struct planner_job *j, struct report *report,
                                     struct error *e) BASE_CHECKED;
-/* better.c: the best of the report's tries that are better than its plan; NULL: none is */
-const struct report_whole *planner_better_try(const struct report *report);
+/* smaller.c: report->advice's batch, where nothing fits and the program can be cut. Errors: the walk's. */
+enum error_code planner_find_smaller(const struct planner_job *j, struct report *report,
+                                     struct error *e) BASE_CHECKED;
+/* better.c: a plan that is better than the report's, which measured it: with one more decision (whole), or
+ * without one of its choices (choice); both NULL: there is none. Borrowed from the report. */
+struct planner_better {
+    const struct report_whole *whole;
+    const struct report_choice *choice;
+    struct hash128 hash;
+    struct cost cost;
+    int64_t step_ps, peak_bytes;
+};
+/* the best of them; false: there is none */
+bool planner_better_try(const struct report *report, struct planner_better *out);
 /* *plan, the report's, becomes that of the try; factors: what plan->factors may refer to then, owned;
  * false: it cannot be written as a list */
-bool planner_job_take_better(const struct planner_job *j, const struct report_whole *better,
+bool planner_job_take_better(const struct planner_job *j, const struct planner_better *better,
                              struct search_plan *plan, struct plan_factors *factors);
 /* yours.c: the module's own shardings as an expert's plan (job->yours), or why that cannot be */
 enum error_code planner_job_make_yours(struct planner_job *j, struct error *e) BASE_CHECKED;

@@ -72,7 +72,10 @@ void report_find_advice(const struct plan_context *context, const struct spmd_lo
     const struct nda *n = plan_context_nda(context);
     const struct cost_machine *machine = evaluator_machine(report->evaluator);
     struct report_advice *advice = &report->advice;
-    int64_t limit = report->memory_limit_bytes, peak = report->price.peak_bytes;
+    /* what the compiler computes again near the limit it computes because of what it has to hold: less of
+     * that, and it computes less again */
+    int64_t limit = report->memory_limit_bytes,
+            peak = report->price.peak_bytes + report->price.rematerialised_bytes;
     const struct price_live *live = held->live;
     for (uint32_t i = 0; i < held->live_count; i++) {
         enum report_part part = part_of(n, local, live[i].value);
@@ -88,7 +91,8 @@ void report_find_advice(const struct plan_context *context, const struct spmd_lo
     /* twice as many devices, and again, until what is held would fit if all of it were split over them */
     int64_t devices = mesh_devices(plan_context_mesh(context));
     advice->devices = devices;
-    for (int64_t split = peak; split > limit && advice->devices < MESH_MAX_DEVICES; split /= 2)
+    for (int64_t split = report->price.peak_bytes; split > limit && advice->devices < MESH_MAX_DEVICES;
+         split /= 2)
         advice->devices *= 2;
     int64_t batch = 0, without = peak - advice->batch_bytes;
     if (batch_color(n, &batch) != NDA_NONE && advice->batch_bytes > 0) {
@@ -136,12 +140,35 @@ static void add_devices(const struct report_advice *advice, int64_t now, struct 
     text_add(text, "\n");
 }
 
+static void add_batch(const struct report_advice *advice, struct text *text)
+{
+    char step[32], peak[32];
+    report_time(advice->batch_step_ps, step);
+    report_bytes(advice->batch_peak_bytes, peak);
+    if (!advice->batch)
+        return;
+    if (advice->batch_tried && advice->smaller_batch)
+        text_printf(text, "a smaller batch: %lld instead of %lld: this plan fits then with %s and takes %s\n",
+                    (long long)advice->smaller_batch, (long long)advice->batch, peak, step);
+    else if (advice->batch_tried)
+        text_printf(text, "a smaller batch is not enough: with %lld instead of %lld it still takes %s\n",
+                    (long long)advice->batch_least, (long long)advice->batch, peak);
+    else if (advice->smaller_batch)
+        text_printf(text, "a smaller batch: some %lld instead of %lld, not tried\n",
+                    (long long)advice->smaller_batch, (long long)advice->batch);
+    else
+        text_printf(
+            text,
+            "a smaller batch is not enough: not even one example on each of the %lld devices that share it\n",
+            (long long)advice->batch_shards);
+}
+
 void report_advice_lines(const struct report *report, struct text *text)
 {
     const struct report_advice *advice = &report->advice;
     const struct mesh *mesh = plan_context_mesh(evaluator_context(report->evaluator));
     char bytes[32], kept[32], device[32];
-    int64_t over = report->price.peak_bytes - report->memory_limit_bytes,
+    int64_t over = report->price.peak_bytes + report->price.rematerialised_bytes - report->memory_limit_bytes,
             need = report->smallest_budget_bytes;
     int64_t made = advice->parts[REPORT_PART_MADE] + advice->parts[REPORT_PART_GATHERED];
     if (need <= advice->device_bytes) {
@@ -162,14 +189,7 @@ void report_advice_lines(const struct report *report, struct text *text)
                     "the way have "
                     "to go\n",
                     100 * (double)over / (double)(made > over ? made : over), bytes);
-    if (advice->batch && advice->smaller_batch)
-        text_printf(text, "a smaller batch: %lld instead of %lld\n", (long long)advice->smaller_batch,
-                    (long long)advice->batch);
-    else if (advice->batch)
-        text_printf(
-            text,
-            "a smaller batch is not enough: not even one example on each of the %lld devices that share it\n",
-            (long long)advice->batch_shards);
+    add_batch(advice, text);
     char confirm[300];
     report_confirming(report, "DIR/", confirm, sizeof confirm);
     text_printf(text,
@@ -192,6 +212,10 @@ void report_text_advice(const struct report *report, struct text *text)
             continue;
         report_bytes(report->advice.parts[part], bytes);
         text_printf(text, "%12s  %s\n", bytes, part_name((enum report_part)part));
+    }
+    if (report->price.rematerialised_bytes) {
+        report_bytes(report->price.rematerialised_bytes, bytes);
+        text_printf(text, "%12s  less: what the compiler computes again near the limit\n", bytes);
     }
     text_add(text, "(the largest tensors are listed below). Ways out, estimated, one at a time:\n");
     struct text lines = {0};

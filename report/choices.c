@@ -9,6 +9,8 @@
 
 /* measured at most: those with most factors; the others are listed without a worth of their own */
 enum { MEASURED = 48 };
+/* What a choice has to cost to be dropped, of the plan's cost. Chosen. */
+#define LEAST_GAIN 1e-3
 
 static uint32_t group_of(const struct nda *n, uint32_t space, uint32_t factor)
 {
@@ -58,12 +60,11 @@ static int by_worth(const void *left, const void *right)
 
 /* the plan's decisions and all factors but those of one choice */
 static enum error_code price_without(const struct plan_context *context, struct evaluator_session *session,
-                                     const struct report *report, struct report_choice *choice,
-                                     struct plan *plan, struct error *e)
+                                     const struct report *report, struct hash128 whole_plan,
+                                     struct report_choice *choice, struct plan *plan, struct error *e)
 {
     const struct nda *n = plan_context_nda(context);
     struct price price;
-    struct cost cost;
     plan_copy(plan, plan_context_start(context));
     for (uint32_t i = 0; i < report->plan.count; i++)
         plan_apply(context, plan, report->plan.decisions[i]);
@@ -72,9 +73,16 @@ static enum error_code price_without(const struct plan_context *context, struct 
         if (factor->axis != choice->axis || group_of(n, factor->space, factor->factor) != choice->group)
             plan_apply_factor(context, plan, factor->space, factor->factor, factor->axis);
     }
-    TRY(evaluator_price_alike(session, plan, &price, &cost, e));
+    TRY(evaluator_price_alike(session, plan, &price, &choice->cost, e));
     choice->worth_ps = price.step_ps - report->price.step_ps;
     choice->measured = true;
+    choice->hash = plan->hash;
+    choice->step_ps = price.step_ps;
+    choice->peak_bytes = price.peak_bytes;
+    /* each that is dropped is another report, which measures all of this again */
+    choice->missed = cost_compare(choice->cost, choice->hash, report->cost, whole_plan) < 0 &&
+                     (choice->cost.over_steps < report->cost.over_steps ||
+                      (double)choice->cost.c < (1 - LEAST_GAIN) * (double)report->cost.c);
     return ERROR_OK;
 }
 
@@ -116,7 +124,7 @@ enum error_code report_choices(const struct plan_context *context, struct evalua
     struct plan without;
     plan_init(&without, n, plan_context_mesh(context));
     for (uint32_t i = 0; i < report->choice_count && i < MEASURED && !code; i++)
-        code = price_without(context, session, report, &report->choices[i], &without, e);
+        code = price_without(context, session, report, plan->hash, &report->choices[i], &without, e);
     plan_release(&without);
     qsort(report->choices, report->choice_count, sizeof *report->choices, by_worth);
     size_t cells = (size_t)plan->space_count * plan->axis_count;

@@ -7,21 +7,27 @@
 #include <string.h>
 
 enum { SHOWN_ENTRIES = 20, MOST_BY_HAND = 40, SHOWN_NUMBERS = 6 };
+enum { NAME_ROOM = 512, PLACE_ROOM = 100 }; /* of texts that are compared or shown */
+
+/* names of ops or arguments that differ in numbers alone */
+static bool same_pattern(const char *one, const char *other)
+{
+    char pattern[NAME_ROOM], than[NAME_ROOM];
+    report_pattern(one, pattern, sizeof pattern);
+    report_pattern(other, than, sizeof than);
+    return strcmp(pattern, than) == 0;
+}
 
 static bool alike(const struct report_constraint *one, const struct report_constraint *other)
 {
-    char pattern[160], than[160];
     if (strcmp(one->op, other->op) != 0 || !report_same_place(one->location, other->location) ||
-        strcmp(one->name, other->name) != 0 || strcmp(one->type, other->type) != 0 ||
+        !same_pattern(one->name, other->name) || strcmp(one->type, other->type) != 0 ||
         strcmp(one->spec, other->spec) != 0 || one->alike != other->alike ||
         one->argument_count != other->argument_count || one->use_count != other->use_count)
         return false;
-    for (uint32_t i = 0; i < one->argument_count; i++) {
-        report_pattern(one->arguments[i], pattern, sizeof pattern);
-        report_pattern(other->arguments[i], than, sizeof than);
-        if (strcmp(pattern, than) != 0)
+    for (uint32_t i = 0; i < one->argument_count; i++)
+        if (!same_pattern(one->arguments[i], other->arguments[i]))
             return false;
-    }
     for (uint32_t i = 0; i < one->use_count; i++)
         if (strcmp(one->uses[i].op, other->uses[i].op) != 0 ||
             !report_same_place(one->uses[i].location, other->uses[i].location))
@@ -46,26 +52,41 @@ static void write_numbers(const struct report_constraint *const *same, uint32_t 
     text_printf(text, " of %u", same[0]->alike);
 }
 
+/* as a pattern where it stands for several */
+static void write_name(const char *name, uint32_t count, struct text *text)
+{
+    char pattern[NAME_ROOM];
+    report_pattern(name, pattern, sizeof pattern);
+    text_add(text, count > 1 ? pattern : name);
+}
+
 static void write_entry(const struct report_constraint *const *same, uint32_t count, uint32_t number,
                         struct text *text)
 {
     const struct report_constraint *first = same[0];
+    char place[PLACE_ROOM], last[PLACE_ROOM];
+    report_place(first->location, place, sizeof place);
+    report_place(same[count - 1]->location, last, sizeof last);
     text_printf(text, "%2u. with_sharding_constraint(%s, %s)", number, first->type, first->spec);
     if (count > 1)
         text_printf(text, "  x %u", count);
-    text_printf(text, "\n    %s at %s", first->op, first->location);
-    if (count > 1 && strcmp(first->location, same[count - 1]->location) != 0)
-        text_printf(text, " to %s", same[count - 1]->location);
-    if (*first->name)
-        text_printf(text, " (%s)", first->name);
+    text_printf(text, "\n    %s at %s", first->op, place);
+    if (count > 1 && strcmp(place, last) != 0)
+        text_printf(text, " to %s", last);
+    if (*first->name) {
+        text_add(text, " (");
+        write_name(first->name, count, text);
+        text_add(text, ")");
+    }
     write_numbers(same, count, text);
     for (uint32_t k = 0; k < first->argument_count; k++) {
-        char pattern[160];
-        report_pattern(first->arguments[k], pattern, sizeof pattern);
-        text_printf(text, "%s%s", k ? ", " : "; made of ", count > 1 ? pattern : first->arguments[k]);
+        text_add(text, k ? ", " : "; made of ");
+        write_name(first->arguments[k], count, text);
     }
-    if (first->at_uses)
-        text_printf(text, "\n    only where %s at %s reads it", first->uses[0].op, first->uses[0].location);
+    if (first->at_uses) {
+        report_place(first->uses[0].location, place, sizeof place);
+        text_printf(text, "\n    only where %s at %s reads it", first->uses[0].op, place);
+    }
     text_add_char(text, '\n');
 }
 

@@ -19,15 +19,16 @@ static bool counts_layers(const char *name, const char *at)
     return at > name && (at[-1] != '/' || slash < at - 1);
 }
 
-/* Do the digits end a folder's name, as a layer's do in `l0/wq` or `block3.conv1.weight`? */
-static bool ends_folder(const char *name, const char *at)
+/* Do the digits end a folder's name or its first word, as a layer's do in `l0/wq`, `block3.conv1.weight`,
+ * `h10_mlp_fc/w`? */
+static bool ends_word(const char *name, const char *at)
 {
     while (isdigit((unsigned char)*at))
         at++;
-    return at > name && (*at == '/' || *at == '.') && at[1];
+    return at > name && (*at == '/' || *at == '.' || *at == '_') && at[1];
 }
 
-/* "params/layer_07/wq" -> "params/layer_*\/wq", "params/l7/w1" -> "params/l*\/w1" */
+/* "params/layer_07/wq" -> "params/layer_*\/wq", "params/l7/w1" -> "params/l*\/w1", "h1_fc/w" -> "h*_fc/w" */
 void report_pattern(const char *name, char *out, size_t room)
 {
     size_t n = 0;
@@ -35,7 +36,7 @@ void report_pattern(const char *name, char *out, size_t room)
     for (const char *at = name; *at && n + 2 < room;) {
         bool begins = isdigit((unsigned char)*at) && (at == name || !isdigit((unsigned char)at[-1]));
         bool alone = begins && counts(name, at);
-        if (alone || (begins && !counted && ends_folder(name, at))) {
+        if (alone || (begins && !counted && ends_word(name, at))) {
             counted |= !alone || counts_layers(name, at);
             out[n++] = '*';
             while (isdigit((unsigned char)*at))

@@ -115,6 +115,8 @@ static enum error_code make_conflicts(struct maker *maker, struct error *e)
         conflict->bit = n->classes[k].bit;
         conflict->sets = n->classes[k].set_count;
         conflict->decision = -1;
+        for (uint32_t i = 0; i < report->choice_count; i++)
+            conflict->by_choices |= report->choices[i].group == group;
         for (uint32_t set = 0; set < n->set_count; set++)
             if (n->sets[set].class_index == k)
                 conflict->conflicts += n->sets[set].conflict_count;

@@ -54,12 +54,17 @@ struct report_choice {
     uint32_t offered; /* factors of the group that could be split over the axis, split or not */
     bool measured;    /* worth_ps is; of more than fifty those with most factors are */
     int64_t worth_ps; /* how much longer a step takes without them */
+    bool missed;      /* the plan without them is better, by 0.1 % at least; the rest is that plan's */
+    struct cost cost;
+    struct hash128 hash;
+    int64_t step_ps, peak_bytes;
 };
 struct report_conflict { /* one class of compatibility sets that are resolved alike (analysis/nda.h) */
     char group[64];
     uint32_t bit, sets, conflicts; /* bit of the group's resolution string */
-    /* the first decision that shards the group; -1: not sharded, no side chosen */
+    /* the first decision that shards the group; -1: none does, and no side is chosen once for all */
     int decision;
+    bool by_choices; /* factors shard it (report_choice): op by op, on either side */
     uint8_t side;
     /* price with this bit turned over; 0 when no side was chosen */
     int64_t other_step_ps, other_peak_bytes;
@@ -151,6 +156,10 @@ struct report_advice { /* of a plan that does not fit; estimates that scale one 
     int64_t devices;                            /* fewest, if all that is held were split over them */
     struct report_larger larger;                /* devices 0: not tried */
     int64_t batch, smaller_batch, batch_shards; /* 0: there is none; none is small enough */
+    /* planner/smaller.c: this plan was priced with the smaller batch, or with the least that can be cut
+     * (batch_least) where none fits; else smaller_batch is an estimate */
+    bool batch_tried;
+    int64_t batch_least, batch_step_ps, batch_peak_bytes;
 };
 enum { REPORT_NEAR_ARGUMENTS = 4 };
 struct report_use {

@@ -180,9 +180,8 @@ static void write_conflicts(const struct report *report, struct text *text)
                  "class=\"num\">%u</td>",
                  conflict->group, conflict->bit, conflict->conflicts, conflict->sets);
         if (conflict->decision < 0) {
-            text_add(
-                text,
-                "<td class=\"muted\">not sharded</td><td class=\"num\">–</td><td class=\"num\">–</td></tr>");
+            html_add(text, "<td class=\"muted\">%s</td><td class=\"num\">–</td><td class=\"num\">–</td></tr>",
+                     conflict->by_choices ? "op by op" : "not sharded");
             continue;
         }
         report_time(conflict->other_step_ps, step);

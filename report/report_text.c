@@ -302,7 +302,8 @@ static void write_conflicts(const struct report *report, struct text *text)
                     conflict->conflicts, conflict->conflicts == 1 ? "" : "s", conflict->sets,
                     conflict->sets == 1 ? "" : "s");
         if (conflict->decision < 0) {
-            text_add(text, "not sharded, so no side had to be chosen\n");
+            text_add(text, conflict->by_choices ? "split op by op, on the side that pays there\n"
+                                                : "not sharded, so no side had to be chosen\n");
             continue;
         }
         char step[32], peak[32];

@@ -290,6 +290,29 @@ static int by_share(const void *left, const void *right)
     return whole->group < other->group ? -1 : whole->group > other->group;
 }
 
+/* Of a dimension that is cut into parts (heads x keys, groups x channels): " (dimension 3 is 32 x 40)". */
+static void tell_parts(const struct finder *finder, uint32_t group, uint32_t value, struct text *out)
+{
+    const struct nda *n = finder->n;
+    const struct nda_atom *atoms = nda_atoms(n, value);
+    uint32_t slot = n->value_def_slot[value], count = nda_atom_count(n, value), found = 0, parts = 0;
+    for (uint32_t factor; slot != NDA_NONE && found < count; found++) {
+        factor = nda_slot_factor(n, slot, found);
+        if (factor != NDA_NONE && group_at(n, factor) == group &&
+            spmd_atom_devices(finder->local, value, found) <= 1)
+            break;
+    }
+    for (uint32_t i = 0; found < count && i < count; i++)
+        parts += atoms[i].dim == atoms[found].dim;
+    if (parts < 2)
+        return;
+    text_printf(out, " (dimension %u is ", (unsigned)atoms[found].dim);
+    for (uint32_t i = 0, shown = 0; i < count; i++)
+        if (atoms[i].dim == atoms[found].dim)
+            text_printf(out, "%s%lld", shown++ ? " x " : "", (long long)atoms[i].size);
+    text_add_char(out, ')');
+}
+
 /* "f32[8,32,256] of stablehlo.dot_general at line 52", "params/w" */
 static void tell_example(const struct finder *finder, uint32_t group, char *out, size_t room)
 {
@@ -300,16 +323,21 @@ static void tell_example(const struct finder *finder, uint32_t group, char *out,
     if (value == NDA_NONE)
         return;
     const struct ir_value *origin = &program->values[value];
+    struct text parts = {0};
     report_type(program, value, type, sizeof type);
+    tell_parts(finder, group, value, &parts);
     if (origin->op == IR_NONE) {
         bool argument = origin->block == finder->n->block;
-        snprintf(out, room, "%s%s of %s", finder->gathered[group] ? "the gathered " : "", type,
-                 argument ? finder->report->arguments[origin->index].name : "a loop");
-        return;
+        snprintf(out, room, "%s%s of %s%s", finder->gathered[group] ? "the gathered " : "", type,
+                 argument ? finder->report->arguments[origin->index].name : "a loop",
+                 parts.at ? parts.at : "");
+    } else {
+        report_where(program, origin->op, location, sizeof location);
+        report_place(location, place, sizeof place);
+        snprintf(out, room, "%s of %s at %s%s", type, ir_op_name(program, origin->op), place,
+                 parts.at ? parts.at : "");
     }
-    report_where(program, origin->op, location, sizeof location);
-    report_place(location, place, sizeof place);
-    snprintf(out, room, "%s of %s at %s", type, ir_op_name(program, origin->op), place);
+    text_release(&parts);
 }
 
 static void list(struct finder *finder)
@@ -349,6 +377,26 @@ static void warn_of_batch(struct finder *finder)
             tell_sizes(finder, size, sizes, sizeof sizes);
         snprintf(line, sizeof line, "the batch (%s) is not split%s: %s", n->groups[group].label,
                  some ? " over the largest axis" : "", sizes);
+        report_add_warning(finder->report, line);
+    }
+}
+
+/* Axes over which nothing at all is split: their devices do the same work, which is either a loss that the
+ * network between them explains, or a mesh that is larger than the model needs. */
+static void warn_of_idle_axes(struct finder *finder)
+{
+    const struct plan *plan = finder->plan;
+    for (uint32_t axis = 0; axis < finder->mesh->axis_count; axis++) {
+        const struct mesh_axis *idle = &finder->mesh->axes[axis];
+        bool used = idle->size < 2;
+        for (uint32_t space = 0; space < finder->n->space_count && !used; space++)
+            used = plan_space(plan, space)[axis].factor != NDA_NO_FACTOR;
+        char line[400];
+        if (used)
+            continue;
+        snprintf(line, sizeof line, "the axis %.60s splits nothing: its %lld devices do the same work%s",
+                 idle->name, (long long)idle->size,
+                 finder->priced ? "; every use of it that was tried is slower, or does not fit" : "");
         report_add_warning(finder->report, line);
     }
 }
@@ -404,6 +452,7 @@ enum error_code report_find_whole(const struct plan_context *context, struct eva
     list(&finder);
     enum error_code code = explain(&finder, e);
     warn_of_batch(&finder);
+    warn_of_idle_axes(&finder);
     plan_release(&finder.trial);
     free(finder.bytes);
     free(finder.time_ps);

@@ -5,7 +5,8 @@
 
 #include "report/report.h"
 
-/* Fills report->whole (in the report's arena) and adds a warning for a batch that no axis divides. local: of
+/* Fills report->whole (in the report's arena) and adds a warning for a batch that no axis divides
+ * and for an axis that splits nothing. local: of
  * the plan, with what is alive at its peak and the times of its steps. priced: the best try is measured,
  * which takes many walks (not for answers that must be quick). Errors: of the walk. */
 enum error_code report_find_whole(const struct plan_context *context, struct evaluator_session *session,

@@ -4,9 +4,11 @@
 #include "report/whole.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* percent of the step: what is less is printed as no change */
 #define LEAST_CHANGE 0.05
+enum { SHOWN_ROWS = 24 }; /* in report.txt; as many as whole.c prices */
 
 static void text_price(const struct report *report, const struct report_whole *whole, struct text *text)
 {
@@ -31,11 +33,14 @@ static void text_reason(const struct report *report, const struct report_whole *
     switch (whole->reason) {
     case REPORT_DOES_NOT_DIVIDE: text_printf(text, "does not divide: %s", whole->sizes); break;
     case REPORT_NO_RULE:
-        if (whole->op[0])
-            text_printf(text, "no rule: %s at %s takes it whole", whole->op, whole->location);
-        else
+        if (whole->op[0]) {
+            char place[100];
+            report_place(whole->location, place, sizeof place);
+            text_printf(text, "no rule: %s at %s takes it whole", whole->op, place);
+        } else {
             text_printf(text, "no %sdecision has an effect: pins, or all axes taken",
                         whole->partly ? "other " : "");
+        }
         break;
     case REPORT_CONFLICT_LOST:
         text_printf(text, "conflict lost: other dimensions have the axes;%s", gap);
@@ -60,22 +65,53 @@ static const char *example_words(const struct report_whole *whole)
     return whole->partly ? "split elsewhere; whole in " : "largest: ";
 }
 
+/* rows that say the same (height and width of an image): one, of both names; `from` is the first */
+static uint32_t alike_rows(const struct report *report, uint32_t from)
+{
+    const struct report_whole *first = &report->whole[from];
+    uint32_t end = from + 1;
+    for (; end < report->whole_count; end++) {
+        const struct report_whole *row = &report->whole[end];
+        if (row->size != first->size || row->reason != first->reason || row->partly != first->partly ||
+            row->memory != first->memory || row->time != first->time || row->tried != first->tried ||
+            row->step_ps != first->step_ps || row->peak_bytes != first->peak_bytes ||
+            strcmp(row->example, first->example) != 0 || strcmp(row->location, first->location) != 0)
+            break;
+    }
+    return end;
+}
+
+static void write_labels(const struct report *report, uint32_t from, uint32_t end, struct text *text)
+{
+    for (uint32_t i = from; i < end; i++)
+        text_printf(text, "%s%.40s", i > from ? ", " : "", report->whole[i].label);
+}
+
 void report_text_whole(const struct report *report, struct text *text)
 {
+    uint32_t shown = 0, next = 0;
     if (report->whole_count == 0)
         return;
     text_add(text, "\nWhy not split (dimensions left whole, with their part of the peak and of the step)\n"
                    "----------------------------------------------------------------------------------\n");
     text_printf(text, "%-16s %8s %6s %6s  %s\n", "dimension", "size", "peak", "step", "why");
-    for (uint32_t i = 0; i < report->whole_count; i++) {
-        const struct report_whole *whole = &report->whole[i];
-        text_printf(text, "%-16.40s %8lld %4.0f %% %4.0f %%  ", whole->label, (long long)whole->size,
+    for (; next < report->whole_count && shown < SHOWN_ROWS; shown++) {
+        const struct report_whole *whole = &report->whole[next];
+        struct text labels = {0};
+        uint32_t end = alike_rows(report, next);
+        write_labels(report, next, end, &labels);
+        text_printf(text, "%-16s %8lld %4.0f %% %4.0f %%  ", labels.at, (long long)whole->size,
                     100 * whole->memory, 100 * whole->time);
+        text_release(&labels);
         text_reason(report, whole, "\n                                        ", text);
         text_add_char(text, '\n');
         if (whole->example[0])
             text_printf(text, "%40s%s%s\n", "", example_words(whole), whole->example);
+        next = end;
     }
+    if (next < report->whole_count)
+        text_printf(text, "… and %u more, each with less, in report.html and report.json\n",
+                    report->whole_count - next);
 }
 
 void report_html_whole(const struct report *report, struct text *text)
@@ -89,21 +125,24 @@ void report_html_whole(const struct report *report, struct text *text)
         "have several: parts overlap.</p><div class=\"scroll\" tabindex=\"0\" role=\"group\" "
         "aria-label=\"Why not split\"><table><thead><tr><th>Dimension</th><th class=\"num\">Size</th><th "
         "class=\"num\">Of the peak</th><th class=\"num\">Of the step</th><th>Why</th></tr></thead><tbody>");
-    for (uint32_t i = 0; i < report->whole_count; i++) {
+    for (uint32_t i = 0, end; i < report->whole_count; i = end) {
         const struct report_whole *whole = &report->whole[i];
         char size[32];
-        struct text why = {0};
+        struct text why = {0}, labels = {0};
+        end = alike_rows(report, i);
+        write_labels(report, i, end, &labels);
         html_count((uint64_t)whole->size, size);
         text_reason(report, whole, " ", &why);
         html_add(text,
                  "<tr><td>%s</td><td class=\"num\">%s</td><td class=\"num\">%.0f %%</td><td "
                  "class=\"num\">%.0f %%</td><td class=\"long why\">%s",
-                 whole->label, size, 100 * whole->memory, 100 * whole->time, why.at);
+                 labels.at, size, 100 * whole->memory, 100 * whole->time, why.at);
         if (whole->example[0])
             html_add(text, "<div class=\"muted\">%s<code>%s</code></div>", example_words(whole),
                      whole->example);
         text_add(text, "</td></tr>");
         text_release(&why);
+        text_release(&labels);
     }
     text_add(text, "</tbody></table></div></section>\n");
 }

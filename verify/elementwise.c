@@ -389,6 +389,9 @@ enum error_code verify_eval_elementwise(struct verify_state *state, uint32_t op,
     enum error_code code = verify_elementwise_decode(state, op, &kernel, e);
     if (code)
         return code;
+    bool turned = state->options.turned && verify_turns(state->program, op);
+    if (turned && kernel.code != IR_SELECT)
+        kernel.code = kernel.code == IR_MAXIMUM ? IR_MINIMUM : IR_MAXIMUM;
     bool splat = true, three = (size_t)kernel.code < sizeof operands_of && operands_of[kernel.code] == 3;
     int64_t n = verify_type_count(state, out->type);
     if (count < 1 || count > 3 || (count == 3) != three)
@@ -401,6 +404,11 @@ enum error_code verify_eval_elementwise(struct verify_state *state, uint32_t op,
         arrays[i] = (struct verify_array){(enum ir_element)in[i].type->element, in[i].splat || scalar,
                                           verify_data(&in[i])};
         splat = splat && arrays[i].splat;
+    }
+    if (turned && kernel.code == IR_SELECT) {
+        struct verify_array chosen = arrays[1];
+        arrays[1] = arrays[2];
+        arrays[2] = chosen;
     }
     if (splat)
         n = n > 0;

@@ -2,8 +2,9 @@
  * positive numbers under roots and logarithms (verify_hints and verify_inputs in prove.h).
  *
  * What an argument is for is found by walking backwards, from the ops that reveal it (the indices of a
- * gather, square roots, divisions by square roots) through ops that hand a value on. A wrong guess makes a
- * proof weaker or leaves it without a verdict (NaN), never wrong: both programs get the same inputs. */
+ * gather, roots and powers, divisions by square roots) through ops that hand a value on. A wrong guess
+ * makes a proof weaker or leaves it without a verdict (NaN), never wrong: both programs get the same
+ * inputs. */
 #include "verify/prove.h"
 
 #include <math.h>
@@ -310,9 +311,10 @@ static void trace_moments(struct tracer *tracer, uint32_t op)
     const struct ir_program *program = tracer->program;
     enum ir_opcode code = (enum ir_opcode)program->ops[op].code;
     tracer->steps = 0;
-    if (code == IR_SQRT || code == IR_RSQRT || code == IR_LOG) {
+    bool power = code == IR_POWER && verify_scalar_like(program, ir_operand(program, op, 1));
+    if (code == IR_SQRT || code == IR_RSQRT || code == IR_LOG || power) { /* Adafactor: v to the power -1/2 */
         uint32_t from = ir_operand(program, op, 0);
-        moments(tracer, from, count_of(program, from), code == IR_SQRT ? SECOND : POSITIVE, 0);
+        moments(tracer, from, count_of(program, from), code == IR_LOG ? POSITIVE : SECOND, 0);
     } else if (code == IR_DIVIDE && count_of(program, ir_operand(program, op, 1)) > 1 &&
                is_root(program, ir_operand(program, op, 1))) {
         uint32_t from = ir_operand(program, op, 0);

@@ -75,6 +75,8 @@ struct verify_options {
     uint64_t shake;
     /* [op_count]: sizes of what each op computed are noted there (verify_magnitudes); NULL: not */
     struct verify_magnitude *magnitudes;
+    /* what is chosen by comparing numbers is chosen the other way round (turned.c) */
+    bool turned;
     /* of the original's results, for the reports of verify_prove (borrowed); NULL: numbers alone */
     const char *const *result_names;
     /* read by verify_reference_create only: inputs of @main that the caller has, one an argument (borrowed),

@@ -1,9 +1,10 @@
-/* Custom calls of LAPACK, as JAX makes them for CPUs (lapack_spotrf_ffi ..): batched, real, by textbook
- * algorithms in double. Signs and pivots are chosen as LAPACK does where it says how (Householder's
- * reflections, partial pivoting); eigenvectors have their largest component positive, since LAPACK leaves
- * that open. Both sides of a comparison run this code: it must be a function of its operands that small
- * changes change little. General eigenvalues and complex numbers are not interpreted.
- * Source: Golub and Van Loan, Matrix Computations, chapters 3 to 5 and 8. */
+/* Custom calls of LAPACK, as JAX makes them for CPUs (lapack_spotrf_ffi ..) and, where cuSOLVER has the same
+ * results, for GPUs (cusolver_potrf_ffi ..): batched, real, by textbook algorithms in double. Signs and
+ * pivots are chosen as LAPACK does where it says how (Householder's reflections, partial pivoting);
+ * eigenvectors have their largest component positive, since LAPACK leaves that open. Both sides of a
+ * comparison run this code: it must be a function of its operands that small changes change little.
+ * General eigenvalues and complex numbers are not interpreted. Source: Golub and Van Loan, Matrix
+ * Computations, chapters 3 to 5 and 8. */
 #include "verify/value.h"
 
 #include "ir/attrs.h"
@@ -31,6 +32,16 @@ static char option(const struct call *call, const char *name)
     const struct ir_attr *word =
         options && options->kind == IR_ATTR_DICTIONARY ? ir_attr_entry(program, options, name) : NULL;
     return word && word->kind == IR_ATTR_INT ? (char)word->value : 0;
+}
+
+/* which triangle: {uplo = 85 : ui8} is LAPACK's upper one, {lower = false} cuSOLVER's */
+static bool is_lower(const struct call *call)
+{
+    const struct ir_program *program = call->state->program;
+    const struct ir_attr *options = ir_attr_find(program, call->op, "mhlo.backend_config");
+    const struct ir_attr *lower =
+        options && options->kind == IR_ATTR_DICTIONARY ? ir_attr_entry(program, options, "lower") : NULL;
+    return lower && lower->kind == IR_ATTR_BOOL ? lower->value != 0 : option(call, "uplo") != 'U';
 }
 
 static double *matrix(const struct verify_value *value, int64_t at, int64_t elements)
@@ -72,7 +83,7 @@ static int64_t factor_positive(double *a, int64_t n, bool lower)
 static void potrf(struct call *call, int64_t at)
 {
     double *a = matrix(&call->in[0], at, call->n * call->n);
-    int64_t bad = factor_positive(a, call->n, option(call, "uplo") != 'U');
+    int64_t bad = factor_positive(a, call->n, is_lower(call));
     store(&call->out[0], at, call->n * call->n, a);
     store_integer(call, 1, at, bad);
     free(a);
@@ -233,7 +244,7 @@ static void store_vector(struct verify_value *out, int64_t at, int64_t n, const 
 static void syevd(struct call *call, int64_t at)
 {
     int64_t n = call->n;
-    bool lower = option(call, "uplo") != 'U';
+    bool lower = is_lower(call);
     double *a = matrix(&call->in[0], at, n * n), *vectors = mem_zalloc((size_t)(n * n) + 1, sizeof *vectors);
     uint8_t *taken = mem_zalloc((size_t)n + 1, 1);
     for (int64_t i = 0; i < n; i++) {
@@ -274,7 +285,7 @@ static void trsm(struct call *call, int64_t at)
     const struct ir_type *type = call->in[1].type;
     const int64_t *dims = ir_type_dims(call->state->program, type);
     int64_t rows = dims[type->rank - 2], columns = dims[type->rank - 1];
-    bool left = option(call, "side") != 'R', lower = option(call, "uplo") != 'U',
+    bool left = option(call, "side") != 'R', lower = is_lower(call),
          turned = option(call, "trans_x") == 'T' || option(call, "trans_x") == 'C';
     double *a = matrix(&call->in[0], at, call->n * call->n), *b = matrix(&call->in[1], at, rows * columns);
     for (int64_t k = 0; k < (left ? columns : rows); k++) /* x a = b is a' x' = b' */
@@ -433,20 +444,25 @@ static void gesdd(struct call *call, int64_t at)
 
 /* ---------------------------------------------------------------- calls */
 static const struct routine {
-    const char *name; /* without lapack_, the letter of the type and _ffi */
+    const char *name; /* without lapack_ and the letter of the type, or cusolver_, and _ffi */
     uint32_t operands, results;
-    bool square;
+    bool square, on_gpus; /* cuSOLVER's has the same operands and results */
     void (*run)(struct call *call, int64_t at);
-} routines[] = {{"potrf", 1, 2, true, potrf},  {"getrf", 1, 3, false, getrf}, {"geqrf", 1, 2, false, geqrf},
-                {"orgqr", 2, 1, false, orgqr}, {"syevd", 1, 3, true, syevd},  {"trsm", 2, 1, true, trsm},
-                {"gesdd", 1, 5, false, gesdd}};
+} routines[] = {{"potrf", 1, 2, true, true, potrf},  {"getrf", 1, 3, false, true, getrf},
+                {"geqrf", 1, 2, false, true, geqrf}, {"orgqr", 2, 1, false, true, orgqr},
+                {"syevd", 1, 3, true, true, syevd},  {"trsm", 2, 1, true, false, trsm},
+                {"gesdd", 1, 5, false, false, gesdd}};
 
 static const struct routine *routine_named(const char *target)
 {
-    for (size_t i = 0; i < sizeof routines / sizeof *routines; i++) {
+    static const char CUSOLVER[] = "cusolver_";
+    bool gpu = strncmp(target, CUSOLVER, sizeof CUSOLVER - 1) == 0;
+    bool known = gpu || target[7] == 's' || target[7] == 'd'; /* cuSOLVER's names have no letter of a type */
+    const char *name = target + (gpu ? sizeof CUSOLVER - 1 : 8);
+    for (size_t i = 0; i < sizeof routines / sizeof *routines && known; i++) {
         size_t size = strlen(routines[i].name);
-        if ((target[7] == 's' || target[7] == 'd') && strncmp(target + 8, routines[i].name, size) == 0 &&
-            strcmp(target + 8 + size, "_ffi") == 0)
+        if (strncmp(name, routines[i].name, size) == 0 && strcmp(name + size, "_ffi") == 0 &&
+            (routines[i].on_gpus || !gpu))
             return &routines[i];
     }
     return NULL;
@@ -525,5 +541,32 @@ enum error_code verify_eval_lapack(struct verify_state *state, uint32_t op, stru
     }
     for (int64_t at = 0; at < batches; at++)
         routine->run(&call, at);
+    return ERROR_OK;
+}
+
+/* cu_lu_pivots_to_permutation: the rows' order after exchanging row i with row pivots[i], counted from 0 */
+enum error_code verify_eval_permutation(struct verify_state *state, uint32_t op, struct verify_value *in,
+                                        struct verify_value *out, struct error *e)
+{
+    const struct ir_type *from = in[0].type, *to = out[0].type;
+    int64_t pivots = from->rank ? ir_type_dims(state->program, from)[from->rank - 1] : 0,
+            rows = to->rank ? ir_type_dims(state->program, to)[to->rank - 1] : 0;
+    int64_t batches = rows ? verify_type_count(state, to) / rows : 0;
+    if (pivots > rows || batches * pivots != verify_type_count(state, from))
+        return verify_fail(state, op, ERROR_NOT_AVAILABLE, e, "pivots and permutation of other shapes");
+    verify_value_dense(state, &in[0]);
+    verify_value_alloc(state, &out[0], false);
+    for (int64_t at = 0; at < batches; at++) {
+        int64_t *order = (int64_t *)verify_data(&out[0]) + at * rows;
+        for (int64_t i = 0; i < rows; i++)
+            order[i] = i;
+        for (int64_t i = 0; i < pivots; i++) {
+            int64_t other = verify_value_int(&in[0], at * pivots + i), kept = order[i];
+            if (other < 0 || other >= rows)
+                continue; /* of a matrix that could not be factored */
+            order[i] = order[other];
+            order[other] = kept;
+        }
+    }
     return ERROR_OK;
 }

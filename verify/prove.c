@@ -9,8 +9,9 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "verify/value.h"
 
-enum { MODES = 3, SEEDS_TRIED = 3 };
+enum { MODES = 4, SEEDS_TRIED = 3 };
 /* A result may be off by this many times its noise: the noise is the largest of three samples, and
  * the largest of many would be several times as large. */
 #define NOISES 8
@@ -87,7 +88,9 @@ static enum error_code run_once(const struct ir_program *program, const struct v
         free(run->outputs);
         return code;
     }
-    code = verify_run(program, "main", 1, run->inputs, run->outputs, options, NULL, e);
+    struct verify_options own = options ? *options : (struct verify_options){0};
+    own.turned = run->mode == VERIFY_INPUTS_TURNED;
+    code = verify_run(program, "main", 1, run->inputs, run->outputs, &own, NULL, e);
     *usable =
         !code && verify_compare(run->outputs, run->outputs, reference->results, 0, 0).verdict == VERIFY_EQUAL;
     if (!*usable) {
@@ -97,9 +100,15 @@ static enum error_code run_once(const struct ir_program *program, const struct v
     return code;
 }
 
+/* the kinds of runs, in order */
+static const enum verify_inputs_mode modes_run[MODES] = {VERIFY_INPUTS_PLAIN, VERIFY_INPUTS_MOMENTS,
+                                                         VERIFY_INPUTS_WILD, VERIFY_INPUTS_TURNED};
+
 static bool wanted(const struct ir_program *program, enum verify_inputs_mode mode)
 {
     uint32_t count;
+    if (mode == VERIFY_INPUTS_TURNED)
+        return verify_turned_count(program) > 0;
     struct verify_hint *hints = verify_hints(program, &count);
     bool moments = false, indices = false;
     for (uint32_t i = 0; i < count; i++) {
@@ -126,12 +135,13 @@ enum error_code verify_reference_create(const struct ir_program *original, uint6
     reference->original = original;
     reference->tolerance = verify_tolerance(original);
     bool given = options && options->given;
-    for (int mode = 0; mode < (given ? 1 : MODES) && !code; mode++) {
+    for (int kind = 0; kind < (given ? 1 : MODES) && !code; kind++) {
+        enum verify_inputs_mode mode = modes_run[kind];
         bool usable = false;
-        if (!wanted(original, (enum verify_inputs_mode)mode))
-            continue;
+        if (!wanted(original, mode) || (mode == VERIFY_INPUTS_TURNED && reference->runs == 0))
+            continue; /* turned choices alone prove nothing */
         struct run *run = &reference->run[reference->runs];
-        run->mode = given ? VERIFY_INPUTS_GIVEN : (enum verify_inputs_mode)mode;
+        run->mode = given ? VERIFY_INPUTS_GIVEN : mode;
         for (uint64_t attempt = 0; attempt < (given ? 1 : SEEDS_TRIED) && !usable && !code; attempt++) {
             if (mode == VERIFY_INPUTS_WILD && attempt > 0)
                 run->mode = VERIFY_INPUTS_NEGATIVE;
@@ -202,6 +212,8 @@ struct judgement {
     double tolerance;                    /* the widest that was used */
     struct verify_difference difference; /* of the result that decided */
     double noise;                        /* of that result */
+    double worst;                        /* error over all results, each by what it is judged by */
+    uint32_t cancelled;                  /* results judged by what they were summed from */
 };
 
 /* One result that is off by more than the tolerance: what is left of that beside its rounding (prove.h). */
@@ -211,6 +223,8 @@ static void judge_result(const struct verify_reference *reference, const struct 
 {
     const struct verify_tensor *original = &run->outputs[result], *candidate = &outputs[result];
     struct verify_difference difference = verify_compare(original, candidate, 1, reference->tolerance, 0);
+    double worst = judgement->worst;
+    judgement->worst = fmax(worst, difference.worst);
     if (difference.verdict == VERIFY_EQUAL)
         return;
     enum verify_status status = VERIFY_PROOF_INCONCLUSIVE;
@@ -219,9 +233,14 @@ static void judge_result(const struct verify_reference *reference, const struct 
     } else if (difference.worst <= MOST_NOISE) {
         judgement->tolerance = fmax(judgement->tolerance, fmin(MOST_NOISE, NOISES * noise));
         return;
-    } else if (verify_compare(original, candidate, 1, reference->tolerance, magnitude).verdict ==
-               VERIFY_EQUAL) {
-        return;
+    } else {
+        struct verify_difference summed =
+            verify_compare(original, candidate, 1, reference->tolerance, magnitude);
+        if (summed.verdict == VERIFY_EQUAL) {
+            judgement->worst = fmax(worst, summed.worst);
+            judgement->cancelled++;
+            return;
+        }
     }
     if (judgement->status != VERIFY_PROOF_DIFFERENT &&
         (status == VERIFY_PROOF_DIFFERENT || judgement->status == VERIFY_PROOF_EQUAL)) {
@@ -245,6 +264,7 @@ static void judge_noise(const struct verify_reference *reference, const struct r
         verify_magnitudes(reference->original, run->inputs, reference->results, options, magnitude, &e) ==
             ERROR_OK) {
         judgement->status = VERIFY_PROOF_EQUAL;
+        judgement->worst = 0;
         for (uint32_t k = 0; k < reference->results; k++)
             judge_result(reference, run, outputs, k, noise[k], magnitude[k], judgement);
         if (statistics->divergent_result < reference->results)
@@ -315,23 +335,28 @@ static void judge(const struct verify_reference *reference, const struct run *ru
                   const struct verify_tensor *outputs, const struct verify_options *options,
                   const struct verify_statistics *statistics, struct verify_report *report)
 {
-    static const char *const modes[] = {"plain", "moments", "wild", "negative", "positive", "given"};
+    static const char *const modes[] = {"plain",    "moments", "wild", "negative",
+                                        "positive", "turned",  "given"};
     struct judgement judgement = {
         .difference = verify_compare(run->outputs, outputs, reference->results, reference->tolerance, 0),
         .tolerance = reference->tolerance};
-    double worst = judgement.difference.worst;
+    judgement.worst = judgement.difference.worst;
     report->runs++;
     report->operations += statistics->operations;
     report->collectives += statistics->collectives;
-    report->max_error = worst > report->max_error ? worst : report->max_error;
     report->divergence =
         statistics->divergence > report->divergence ? statistics->divergence : report->divergence;
-    if (report->status == VERIFY_PROOF_DIFFERENT)
-        return;
-    if (judgement.difference.verdict != VERIFY_EQUAL) {
+    if (judgement.difference.verdict != VERIFY_EQUAL && report->status != VERIFY_PROOF_DIFFERENT) {
         judgement.status = VERIFY_PROOF_DIFFERENT;
         judge_noise(reference, run, outputs, options, statistics, &judgement);
     }
+    bool turned = run->mode == VERIFY_INPUTS_TURNED && judgement.status != VERIFY_PROOF_DIFFERENT;
+    if (!turned) {
+        report->max_error = fmax(report->max_error, judgement.worst);
+        report->cancelled = judgement.cancelled > report->cancelled ? judgement.cancelled : report->cancelled;
+    }
+    if (report->status == VERIFY_PROOF_DIFFERENT || turned)
+        return;
     report->tolerance = fmax(report->tolerance, fmin(MOST_NOISE, judgement.tolerance));
     if (judgement.status != VERIFY_PROOF_EQUAL)
         describe(run, outputs, options, reference->tolerance, &judgement.difference);
@@ -375,17 +400,22 @@ enum error_code verify_prove(const struct verify_reference *reference, const str
     for (uint32_t i = 0; i < reference->runs && (report->status == VERIFY_PROOF_EQUAL ||
                                                  report->status == VERIFY_PROOF_INCONCLUSIVE);
          i++) {
+        bool turned = reference->run[i].mode == VERIFY_INPUTS_TURNED;
+        struct verify_options own_options = options ? *options : (struct verify_options){0};
+        own_options.turned = turned;
         if (options && options->only_run && i != (options->only_run - 1) % reference->runs)
+            continue;
+        if (turned && verify_turned_count(lowered) != verify_turned_count(reference->original))
             continue;
         struct verify_tensor *outputs = mem_zalloc(reference->results + 1, sizeof *outputs);
         struct verify_statistics statistics = {0};
         struct error own = {0};
-        enum error_code code = boundary ? run_local(reference, &reference->run[i], lowered, boundary, options,
-                                                    outputs, &statistics, &own)
+        enum error_code code = boundary ? run_local(reference, &reference->run[i], lowered, boundary,
+                                                    &own_options, outputs, &statistics, &own)
                                         : verify_run(lowered, "main", 1, reference->run[i].inputs, outputs,
-                                                     options, &statistics, &own);
+                                                     &own_options, &statistics, &own);
         if (!code)
-            judge(reference, &reference->run[i], outputs, options, &statistics, report);
+            judge(reference, &reference->run[i], outputs, &own_options, &statistics, report);
         tensors_free(outputs, reference->results);
         if (code == ERROR_CANCELLED) {
             if (e)

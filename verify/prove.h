@@ -12,6 +12,10 @@
  *            negative. Where the module answers such an index with NaN (JAX's take), NEGATIVE is
  *            run in its place:
  *   NEGATIVE a quarter of the indices lie in [-n, -1], which JAX counts from the end
+ *   TURNED   (modules that choose by comparing two numbers: clipped gradients) as PLAIN, and both programs
+ *            choose the other way round, so that a wrong norm shows (turned.c). It finds modules
+ *            different, and has no other say: what it computes may be far from anything meant. Left out
+ *            where the sharded module has another number of such choices
  * A run that has nothing to show (no moments, no indices) is left out. A caller's own inputs (GIVEN) are the
  * only run. A NaN in the reference is never a pass: other seeds are tried, then the run is given up, and a
  * proof that has no run left is `not_run`.
@@ -40,6 +44,7 @@ enum verify_inputs_mode {
     VERIFY_INPUTS_WILD,
     VERIFY_INPUTS_NEGATIVE,
     VERIFY_INPUTS_POSITIVE,
+    VERIFY_INPUTS_TURNED, /* PLAIN's numbers */
     VERIFY_INPUTS_GIVEN
 };
 struct verify_hint { /* what the module does with an argument */
@@ -114,7 +119,11 @@ enum { VERIFY_STATUSES = VERIFY_PROOF_INCONCLUSIVE + 1 };
 const char *verify_status_text(enum verify_status s);
 struct verify_report {
     enum verify_status status;
-    double max_error, divergence;
+    /* largest error of a result, beside the result's largest magnitude; of results that are sums that cancel
+     * (`cancelled` of them in a run) beside that of what they were summed from */
+    double max_error;
+    uint32_t cancelled;
+    double divergence;
     /* verify_tolerance, or more where the original's own noise is more (at most 1e-2) */
     double tolerance;
     uint32_t runs; /* of the sharded module: how many inputs it was compared on */

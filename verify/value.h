@@ -161,8 +161,13 @@ VERIFY_FAMILY(verify_eval_sort);
 VERIFY_FAMILY(verify_eval_top_k);
 VERIFY_FAMILY(verify_eval_rng);
 VERIFY_FAMILY(verify_eval_linalg);
-/* ---- lapack.c: custom calls named lapack_*_ffi; ERROR_NOT_AVAILABLE names one that is not interpreted */
+/* ---- turned.c: the op chooses by comparing numbers, and is turned; how many do */
+bool verify_turns(const struct ir_program *program, uint32_t op);
+uint32_t verify_turned_count(const struct ir_program *program);
+/* ---- lapack.c: custom calls named lapack_*_ffi or cusolver_*_ffi; ERROR_NOT_AVAILABLE names one that is not
+ * interpreted. And what makes an order of rows of their pivots */
 VERIFY_FAMILY(verify_eval_lapack);
+VERIFY_FAMILY(verify_eval_permutation);
 
 /* ---- linalg.c: element i of a dense value of real or complex numbers */
 double _Complex verify_number(const struct verify_value *value, int64_t i);

@@ -279,6 +279,32 @@ static void judges_and_adapters(void **state)
     subject_close(&subject);
 }
 
+/* Weights that are not trained and have dimensions of their own: a scanned base of which only one weight
+ * has an adapter, its table, a teacher, a vector; of data of their kind the indices and what holds the
+ * batch stay data. The adapter's rank, in front of the feed-forward dimension, is not what Megatron
+ * shards. */
+static void frozen_weights(void **state)
+{
+    static const enum nda_role roles[] = {NDA_ROLE_PARAMETER, NDA_ROLE_PARAMETER, NDA_ROLE_PARAMETER,
+                                          NDA_ROLE_DATA,      NDA_ROLE_PARAMETER, NDA_ROLE_PARAMETER,
+                                          NDA_ROLE_PARAMETER, NDA_ROLE_PARAMETER, NDA_ROLE_DATA,
+                                          NDA_ROLE_PARAMETER, NDA_ROLE_DATA};
+    struct subject subject;
+    uint32_t model = 0;
+    load(&subject, "tests/analysis/data/frozen.mlir");
+    for (uint32_t i = 0; i < subject.nda->argument_count; i++)
+        assert_int_equal(subject.nda->arguments[i].role, roles[i]);
+    for (uint32_t color = 0; color < subject.nda->color_count; color++)
+        if (subject.nda->colors[color].roles & NDA_COLOR_MODEL) {
+            const struct nda_color *found = &subject.nda->colors[color];
+            int64_t size = subject.nda->factors[subject.nda->color_factors[found->factors]].size;
+            assert_true(size == 64 || size == 24 || size == 40); /* of the base, the teacher, the table */
+            model++;
+        }
+    assert_int_equal(model, 3);
+    subject_close(&subject);
+}
+
 /* weights that are made of several arguments before they meet an example: quantized with scales, merged
  * with an adapter and carried through a loop; what is added to examples in that loop (k) is none */
 static void weights_made_before_use(void **state)
@@ -510,6 +536,7 @@ int main(void)
         cmocka_unit_test(scans_tell_their_trips),
         cmocka_unit_test(sgd_is_training_and_sampling_is_not),
         cmocka_unit_test(judges_and_adapters),
+        cmocka_unit_test(frozen_weights),
         cmocka_unit_test(weights_made_before_use),
         cmocka_unit_test(early_ends_have_a_bound),
         cmocka_unit_test(depth_changes_no_decision),

@@ -4,6 +4,9 @@
 """toast plan: the same bytes with 1 and 2 threads, plan.json reaches its hash again, never worse than a baseline, exit statuses."""
 import json, os, pathlib, re, subprocess, sys, tempfile
 
+sys.path.insert(0, str(pathlib.Path(os.environ['TOAST_SOURCE']) / 'tests/support'))
+from networks import network   # noqa: E402
+
 toast = os.path.join(os.environ['TOAST_BIN'], 'toast')
 models = pathlib.Path(os.environ['TOAST_SOURCE']) / 'tests/models'
 failures = []
@@ -200,6 +203,24 @@ with tempfile.TemporaryDirectory() as scratch:
         row = [b for b in json.loads(pathlib.Path(f'{scratch}/larger/report.json').read_text())['baselines'] if b['name'] == larger['plan']]
         check(row and row[0]['fits'] and row[0]['peak_bytes'] == larger['peak_bytes'], f'{model}: {larger}, {row}')
     check('devices: ' in text and 'batch' in text and 'rematerialisation' in text, 'ways out are named')
+    # so was the smaller batch: with it a plan fits, with twice as many examples the one that was found does not
+    chain = pathlib.Path(scratch, 'chain.mlir')
+    limited = ['--mesh', 'data=4,model=2', '--device', 'h100', '--rollouts', '50', '--memory-limit', '20MB']
+    chain.write_text(network(6, 512, 8192, False))
+    plan(chain, f'{scratch}/chain', *limited)
+    batch = json.loads(pathlib.Path(f'{scratch}/chain/report.json').read_text())['if_nothing_fits']['batch']
+    said = f"a smaller batch: {batch['at_most']} instead of 8192: this plan fits then with"
+    check(0 < batch['at_most'] < 8192 and 10e6 < batch['peak_bytes'] <= 20e6 and said in pathlib.Path(f'{scratch}/chain/report.txt').read_text(), f'{batch}')
+    chain.write_text(network(6, 512, batch['at_most'], False))
+    plan(chain, f'{scratch}/fits', *limited)
+    check(json.loads(pathlib.Path(f'{scratch}/fits/report.json').read_text())['summary']['fits'], f"a batch of {batch['at_most']} fits")
+    plan(chain, f'{scratch}/less', *limited[:-1], '5MB')
+    batch = json.loads(pathlib.Path(f'{scratch}/less/report.json').read_text())['if_nothing_fits']['batch']
+    check(batch['at_most'] == 0 and batch['peak_bytes'] > 5e6, f'weights alone are too large: {batch}')
+    # an axis that divides nothing does nothing: told
+    plan('small/gpt.mlir', f'{scratch}/idle', '--mesh', 'odd=7,x=2', '--device', 'a100-40', '--planner', 'baselines', '--outputs', 'report')
+    idle = json.loads(pathlib.Path(f'{scratch}/idle/report.json').read_text())['warnings']
+    check(sum('the axis odd splits nothing: its 7 devices do the same work' in w for w in idle) == 1, f'an idle axis: {idle}')
     # a batch of 8 that only the smaller axis divides: told
     plan('small/t2b.mlir', f'{scratch}/thirds', '--mesh', 'x=3,y=2', '--device', 'a100-40', '--planner', 'baselines', '--outputs', 'report')
     thirds = json.loads(pathlib.Path(f'{scratch}/thirds/report.json').read_text())

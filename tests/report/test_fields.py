@@ -79,7 +79,7 @@ def check_report(r):
         if w['best_try']:
             members(w['best_try'], 'decision first step_ps peak_bytes', 'best try')
     for c in r['conflicts']:
-        members(c, 'group bit sets conflicts side' + (' decision other_side' if c['side'] is not None else ''), 'conflict')
+        members(c, 'group bit sets conflicts side' + (' decision other_side' if c['side'] is not None else ' by_choices'), 'conflict')
     search = r['search']
     members(search, 'rollouts evaluations epochs stop_reason offered pruned fold lengths curve', 'search')
     check(search['offered'] > 0 and search['pruned'] > 0, f'decisions are offered and left out: {search["offered"]}, {search["pruned"]}')

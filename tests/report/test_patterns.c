@@ -21,6 +21,8 @@ static void test_layers(void **state)
     expect("state/1/l0/w2", "state/*/l*/w2");
     expect("block3.conv.weight", "block*.conv.weight");
     expect("arg12", "arg*");
+    expect("params/h10_mlp_fc/w", "params/h*_mlp_fc/w");
+    expect("params/enc0_self/q/kernel", "params/enc*_self/q/kernel");
 }
 
 static void test_weights_of_one_layer(void **state)
@@ -29,6 +31,7 @@ static void test_weights_of_one_layer(void **state)
     expect("params/w1", "params/w1");
     expect("params/l1/dense2/kernel", "params/l*/dense2/kernel");
     expect("params/h/0/dense1/kernel", "params/h/*/dense1/kernel");
+    expect("params/h3_conv1_bn/scale", "params/h*_conv1_bn/scale");
     expect("layers.0.norm1.weight", "layers.*.norm1.weight");
     expect("exp_avg/layers.11.norm2.weight", "exp_avg/layers.*.norm2.weight");
 }

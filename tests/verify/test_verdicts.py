@@ -3,10 +3,10 @@
 # timeout: 120
 """toast prove: equal, different, inconclusive and not run by status and text; optimizers' states give no NaN; inputs from an .npz file.
 
-The modules of tests/verify/steps are JAX's: train steps of one linear layer under four optimizers; the gradient of attention with a bias
-of the keys, which no loss depends on; a sum over what its mean was taken from; LAPACK's calls for CPUs; dropout by rng_bit_generator
-with a debug.print."""
-import json, os, pathlib, struct, subprocess, sys, tempfile, zipfile
+The modules of tests/verify/steps are JAX's: train steps of one linear layer under four optimizers, of two with their gradient
+clipped; the gradient of attention with a bias of the keys, which no loss depends on; a sum over what its mean was taken from; LAPACK's
+calls for CPUs, and those of cuSOLVER; dropout by rng_bit_generator with a debug.print."""
+import json, os, pathlib, re, struct, subprocess, sys, tempfile, zipfile
 
 toast = os.path.join(os.environ['TOAST_BIN'], 'toast')
 steps = pathlib.Path(os.environ['TOAST_SOURCE']) / 'tests/verify/steps'
@@ -24,9 +24,30 @@ def prove(module, *arguments):
     return run.returncode, run.stdout + run.stderr
 
 
-for name in ('adafactor', 'amsgrad', 'centered_rmsprop', 'yogi', 'centered_sum', 'lapack_solves', 'lapack_factors', 'lapack_singular', 'drawn_bits'):
+for name in ('adafactor', 'amsgrad', 'centered_rmsprop', 'clipped', 'yogi', 'centered_sum', 'lapack_solves', 'lapack_factors', 'lapack_singular', 'cusolver', 'drawn_bits'):
     status, said = prove(steps / f'{name}.mlir', '--random-plans', '20')
     check(status == 0 and '20 equal, 0 different, 0 inconclusive, 0 not run' in said, f'{name}: {status} {said}')
+    # also of sums that cancel, whose error is more than they are: it is beside what was summed
+    check(float(re.search('largest error ([^;]+);', said)[1]) <= 0.01, f'{name}: equal, with an error beyond every tolerance: {said}')
+
+# one function as JAX lowers it for CPUs and for GPUs: LAPACK's calls and cuSOLVER's mean the same
+status, said = prove(steps / 'cusolver_cpu.mlir', '--baseline', 'replicated', '--lowered', str(steps / 'cusolver.mlir'))
+check(status == 0 and 'equal' in said, f'the same for CPUs and GPUs: {status} {said}')
+
+# an error in what the inputs leave out: the norm by which no gradient is clipped, as they are small; a second moment of Adafactor's,
+# which is recognised, so that gradients count beside it
+with tempfile.TemporaryDirectory() as scratch:
+    for name, wrong, shown in (('clipped', (r'(%\S+) = stablehlo.sqrt (%\S+) : tensor<f32>',
+                                            r'%norm = stablehlo.add \2, \2 : tensor<f32>\n    \1 = stablehlo.sqrt %norm : tensor<f32>'),
+                                'turned inputs: '),
+                               ('adafactor', (r'(stablehlo.transpose %\S+, dims = \[1, 0\] : .*\n)([^/]*)stablehlo.multiply', r'\1\2stablehlo.add'), '')):
+        plan = ['--baseline', 'fsdp:a+fsdp:b']
+        lowered = subprocess.run([toast, 'lower', str(steps / f'{name}.mlir'), '--mesh', 'a=4,b=2', *plan, '--form', 'local'],
+                                 capture_output=True, text=True).stdout
+        planted, count = re.subn(*wrong, lowered, count=1)
+        (pathlib.Path(scratch) / 'planted.mlir').write_text(planted)
+        status, said = prove(steps / f'{name}.mlir', *plan, '--lowered', f'{scratch}/planted.mlir')
+        check(count == 1 and status == 1 and 'different' in said and shown in said, f'{name}, planted: {count} {status} {said}')
 
 status, said = prove(steps / 'key_bias.mlir', '--random-plans', '20')
 check(status == 7 and ' 0 different, 14 inconclusive, 0 not run' in said, f'a bias that nothing depends on: {status} {said}')
