@@ -1,6 +1,7 @@
 /* timeout: 120 */
 /* A job in this process: plan.json of the best so far, which a worker writes after every epoch, is made
- * without the rest of the report and must not differ from the plan.json of the end but for `constraints` and `sums`. */
+ * without the rest of the report and must not differ from the plan.json of the end but for `constraints` and
+ * `sums`. */
 #include "support.h"
 
 #include "api/artifacts.h"
