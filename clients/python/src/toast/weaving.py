@@ -420,7 +420,7 @@ class Run:
         def last(results: list[Any]) -> list[Any]:
             return [summing.begun(self.sums[sums[k]], x, self.mesh).array if k in sums else summing.whole(x) for k, x in enumerate(results)]
 
-        returns = len(body.closed.jaxpr.outvars) >= body.carries and body.parameter != "cond_jaxpr"
+        returns = body.parameter != "cond_jaxpr"
         return self.remade(body.closed, self.inside(body.closed.jaxpr, body.constants, uses), first, last if returns else _wholes,
                            {start + k: summing.sizes(self.sums[i], self.mesh) for k, i in sums.items()})
 
