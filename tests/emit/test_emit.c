@@ -581,8 +581,8 @@ static void list_sums(const char *program, bool scatters, struct emit_sums *sums
     close_setup(&setup);
 }
 
-/* what somebody is told who writes the summands: both makers, cut along the batch; nothing where sums are left,
- * and whether any of these costs */
+/* what somebody is told who writes the summands: both makers, cut along the batch; nothing where sums are
+ * left, and whether any of these costs */
 static void test_sums_listed(void **state)
 {
     struct emit_sums sums;
