@@ -183,26 +183,70 @@ static json_t *encode_uses(const struct report_constraint *constraint)
     return uses;
 }
 
+static json_t *encode_dims(const struct mesh *mesh, const struct plan_sharding *sharding)
+{
+    json_t *dims = json_array();
+    for (uint32_t dim = 0; dim < sharding->rank; dim++)
+        json_array_append_new(dims, encode_axes(mesh, sharding->dims[dim].axes, sharding->dims[dim].count));
+    return dims;
+}
+
+static json_t *encode_constraint(const struct mesh *mesh, const struct report_constraint *constraint)
+{
+    json_t *arguments = json_array();
+    for (uint32_t k = 0; k < constraint->argument_count; k++)
+        json_array_append_new(arguments, json_safe(constraint->arguments[k]));
+    return json_pack("{s:s, s:o, s:o, s:i, s:i, s:i, s:o, s:o, s:o, s:o}", "op", constraint->op, "location",
+                     json_safe(constraint->location), "name", json_safe(constraint->name), "result",
+                     (int)constraint->result, "occurrence", (int)constraint->occurrence, "alike",
+                     (int)constraint->alike, "type", json_safe(constraint->type), "dims",
+                     encode_dims(mesh, &constraint->sharding), "partition_spec", json_safe(constraint->spec),
+                     "arguments", arguments);
+}
+
 /* what to write into the model; read by people and by clients, not when the plan is posted back */
 static json_t *encode_constraints(const struct report *report)
 {
     const struct mesh *mesh = plan_context_mesh(evaluator_context(report->evaluator));
     json_t *out = json_array();
     for (uint32_t i = 0; i < report->constraint_count; i++) {
-        const struct report_constraint *constraint = &report->constraints[i];
-        json_t *dims = json_array(), *arguments = json_array();
-        for (uint32_t dim = 0; dim < constraint->sharding.rank; dim++)
-            json_array_append_new(dims, encode_axes(mesh, constraint->sharding.dims[dim].axes,
-                                                    constraint->sharding.dims[dim].count));
-        for (uint32_t k = 0; k < constraint->argument_count; k++)
-            json_array_append_new(arguments, json_safe(constraint->arguments[k]));
-        json_array_append_new(
-            out, json_pack("{s:s, s:o, s:o, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "op", constraint->op,
-                           "location", json_safe(constraint->location), "name", json_safe(constraint->name),
-                           "result", (int)constraint->result, "occurrence", (int)constraint->occurrence,
-                           "alike", (int)constraint->alike, "type", json_safe(constraint->type), "dims", dims,
-                           "partition_spec", json_safe(constraint->spec), "arguments", arguments, "uses",
-                           encode_uses(constraint)));
+        json_t *constraint = encode_constraint(mesh, &report->constraints[i]);
+        json_object_set_new(constraint, "uses", encode_uses(&report->constraints[i]));
+        json_array_append_new(out, constraint);
+    }
+    return out;
+}
+
+/* how operands are split, and from which of their dims leading ones (their numbers) are cut */
+static json_t *encode_cuts(const struct mesh *mesh, const struct emit_sum *sum)
+{
+    json_t *cuts = json_array();
+    for (uint32_t i = 0; i < sum->cut_count; i++) {
+        const struct plan_sharding *from = &sum->cuts[i].from;
+        json_t *cut = json_array();
+        for (uint32_t dim = 0; dim < from->rank; dim++) {
+            json_t *leading = json_array();
+            for (uint32_t k = 0; k < from->dims[dim].count; k++)
+                json_array_append_new(leading, json_integer(from->dims[dim].axes[k]));
+            json_array_append_new(cut, leading);
+        }
+        json_array_append_new(cuts, json_pack("{s:i, s:o, s:o}", "operand", (int)sum->cuts[i].operand, "dims",
+                                              encode_dims(mesh, &sum->cuts[i].sharding), "leading", cut));
+    }
+    return cuts;
+}
+
+/* what plan.constrain() keeps as summands; for clients */
+static json_t *encode_sums(const struct report *report)
+{
+    const struct mesh *mesh = plan_context_mesh(evaluator_context(report->evaluator));
+    json_t *out = json_array();
+    for (uint32_t i = 0; i < report->sum_count; i++) {
+        const struct report_sum *sum = &report->sums[i];
+        json_t *value = encode_constraint(mesh, &sum->value);
+        json_object_set_new(value, "leading", encode_dims(mesh, &sum->sum.leading));
+        json_object_set_new(value, "cuts", encode_cuts(mesh, &sum->sum));
+        json_array_append_new(out, value);
     }
     return out;
 }
@@ -252,8 +296,10 @@ json_t *encode_plan(const struct report *report, const json_t *request)
     json_object_set_new(plan, "decisions", encode_decisions(report));
     json_object_set_new(plan, "factors", encode_factors(report));
     json_object_set_new(plan, "walk", encode_walk(report));
-    if (report->has_constraints)
+    if (report->has_constraints) {
         json_object_set_new(plan, "constraints", encode_constraints(report));
+        json_object_set_new(plan, "sums", encode_sums(report));
+    }
     json_object_set_new(plan, "machine", encode_machine(evaluator_machine(report->evaluator), mesh));
     json_object_set_new(plan, "memory_limit_bytes", json_integer(report->memory_limit_bytes));
     json_object_set_new(plan, "hash", json_string(hash));

@@ -319,11 +319,12 @@ static json_t *encode_constrained(const struct report *report)
 {
     if (!report->has_constraints)
         return json_null();
-    return json_pack("{s:i, s:i, s:{s:I, s:I, s:I, s:I}}", "count", (int)report->constraint_count,
-                     "candidates", (int)report->constraint_candidates, "moved_bytes", "plan",
-                     (json_int_t)report->moved_plan_bytes, "specs", (json_int_t)report->moved_specs_bytes,
-                     "constraints", (json_int_t)report->moved_list_bytes, "annotated",
-                     (json_int_t)report->moved_annotated_bytes);
+    return json_pack("{s:i, s:i, s:i, s:{s:I, s:I, s:I, s:I, s:I}}", "count", (int)report->constraint_count,
+                     "candidates", (int)report->constraint_candidates, "sums", (int)report->sum_count,
+                     "moved_bytes", "plan", (json_int_t)report->moved_plan_bytes, "specs",
+                     (json_int_t)report->moved_specs_bytes, "constraints",
+                     (json_int_t)report->moved_list_bytes, "sums", (json_int_t)report->moved_sums_bytes,
+                     "annotated", (json_int_t)report->moved_annotated_bytes);
 }
 
 json_t *encode_report(const struct report *report)

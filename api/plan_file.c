@@ -315,12 +315,11 @@ static enum error_code read_roles(struct planner_plan *plan, const struct json_a
 static enum error_code read_plan(json_t *value, struct planner_plan **out, struct error *e)
 {
     struct json_at root = {value, ""};
-    static const char *const known[] = {"format",      "mesh",        "module",         "arguments",
-                                        "results",     "pins",        "pins_completed", "decisions",
-                                        "factors",     "walk",        "machine",        "memory_limit_bytes",
-                                        "hash",        "found_by",    "reproducible",   "build",
-                                        "module_pins", "constraints", "roles",          "rules",
-                                        NULL};
+    static const char *const known[] = {
+        "format",         "mesh",      "module",       "arguments", "results",     "pins",
+        "pins_completed", "decisions", "factors",      "walk",      "machine",     "memory_limit_bytes",
+        "hash",           "found_by",  "reproducible", "build",     "module_pins", "constraints",
+        "sums",           "roles",     "rules",        NULL};
     int64_t format = 1;
     const char *hash = NULL, *found_by = json_string_value(json_object_get(value, "found_by"));
     TRY(json_only(&root, known, e));

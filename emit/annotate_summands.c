@@ -267,7 +267,8 @@ bool summands_has(const struct summands *summands, uint32_t value)
     return !summands->refused[root] && summands->makers[root] + summands->carried[root] >= 2;
 }
 
-bool summands_keep_all(const struct emit *e, const struct summands *summands)
+/* Is every partial sum that meets another, or that a loop carries, written so? */
+static bool keeps_all(const struct emit *e, const struct summands *summands)
 {
     for (uint32_t value = 0; value < summands->count; value++)
         if (summands->parent[value] == value && summands->refused[value] && summands->carried[value])
@@ -283,6 +284,100 @@ bool summands_keep_all(const struct emit *e, const struct summands *summands)
             return false;
     }
     return true;
+}
+
+static struct leading leading_of_value(const struct emit *e, const struct summands *summands, uint32_t value)
+{
+    bool other;
+    return rewrite_leading(e, rewrite_partial_sum(e, value, &other),
+                           &summands->order[set_find(summands->parent, value)]);
+}
+
+/* ---------------------------------------------------------------- for who writes them otherwise */
+static void add_axes(struct plan_sharding *list, const struct emit_axes *axes)
+{
+    uint32_t dim = list->rank++;
+    list->dims[dim].count = axes->count;
+    memcpy(list->dims[dim].axes, axes->at, sizeof list->dims[dim].axes);
+}
+
+static void add_sharding(const struct emit *e, uint32_t value, struct plan_sharding *list)
+{
+    for (uint32_t dim = 0; dim < rewrite_type(e, value)->rank; dim++) {
+        struct emit_axes axes;
+        int64_t size;
+        (void)rewrite_axes_of_dim(e, value, dim, &axes, &size);
+        add_axes(list, &axes);
+    }
+}
+
+/* sum->value, its leading dims and how its own are split */
+static void describe(const struct emit *e, uint32_t value, const struct leading *lead, struct emit_sum *sum)
+{
+    *sum = (struct emit_sum){.value = e->local->values[value].origin};
+    for (uint32_t k = 0; k < lead->count; k++)
+        add_axes(&sum->leading, &lead->at[k]);
+    add_sharding(e, value, &sum->sharding);
+}
+
+static void add_cut(const struct emit *e, const struct rewrite *rewrite, uint32_t operand,
+                    struct emit_sum *sum)
+{
+    const struct split *split = &rewrite->splits[operand];
+    struct plan_sharding *from = &sum->cuts[sum->cut_count].from;
+    add_sharding(e, rewrite_operand(e, rewrite, operand), &sum->cuts[sum->cut_count].sharding);
+    sum->cuts[sum->cut_count++].operand = operand;
+    uint32_t at = 0;
+    for (uint32_t dim = 0; dim < rewrite_type(e, rewrite_operand(e, rewrite, operand))->rank; dim++) {
+        struct emit_axes leads = {.count = 0};
+        for (; at < split->at[dim]; at++) /* dims of the split operand before the rest of this one */
+            for (uint8_t k = 0; k < rewrite->lead.count; k++)
+                if (split->lead[rewrite->lead.at[k].at[0]] == at)
+                    leads.at[leads.count++] = k;
+        add_axes(from, &leads);
+        at++;
+    }
+}
+
+static bool list_maker(struct emit *e, const struct summands *summands, const struct spmd_step *step,
+                       struct emit_sum *sum)
+{
+    struct error ignored = {0};
+    struct rewrite rewrite;
+    struct emit_tensor out = emit_local_tensor(e, step->results);
+    struct lower_op lower = {
+        .step = step, .op = step->op, .in_count = step->operand_count, .out_count = 1, .out = &out};
+    e->op = step->op;
+    if (emit_attrs(e, step->op, lower.attrs, &lower.attr_count, &ignored) != ERROR_OK ||
+        !rewrite_prepare(e, &lower, &summands->order[set_find(summands->parent, step->results)], &rewrite) ||
+        !rewrite.maker)
+        return false;
+    describe(e, step->results, &rewrite.lead, sum);
+    for (uint32_t i = 0; i < step->operand_count; i++)
+        if (rewrite.kinds[i] == SPLIT)
+            add_cut(e, &rewrite, i, sum);
+    return true;
+}
+
+void summands_list(struct emit *e, const struct summands *summands, struct emit_sums *out)
+{
+    VEC(struct emit_sum) list = {0};
+    struct emit_sum sum;
+    for (uint32_t i = 0; i < e->local->step_count; i++) {
+        const struct spmd_step *step = &e->local->steps[i];
+        if (step->kind == SPMD_OP && step->result_count == 1 && summands_has(summands, step->results) &&
+            list_maker(e, summands, step, &sum))
+            VEC_PUSH(&list, sum);
+        for (uint32_t k = 0; step->kind == SPMD_LOOP && k < step->operand_count; k++) {
+            uint32_t value = step->results + step->operand_count + k; /* the body's argument */
+            if (!summands_has(summands, value))
+                continue;
+            struct leading lead = leading_of_value(e, summands, value);
+            describe(e, value, &lead, &sum);
+            VEC_PUSH(&list, sum);
+        }
+    }
+    *out = (struct emit_sums){list.at, (uint32_t)list.count, keeps_all(e, summands)};
 }
 
 /* ---------------------------------------------------------------- writing */
@@ -362,13 +457,6 @@ enum error_code summands_step(struct emit *e, struct summands *summands, struct 
         out = constrain_result(e, &rewrite, lower->step->results, out);
     summands->written[lower->step->results] = out.value;
     return ERROR_OK;
-}
-
-static struct leading leading_of_value(const struct emit *e, const struct summands *summands, uint32_t value)
-{
-    bool other;
-    return rewrite_leading(e, rewrite_partial_sum(e, value, &other),
-                           &summands->order[set_find(summands->parent, value)]);
 }
 
 /* true in the first place of the leading dims, false elsewhere; of a tensor's sizes with them */

@@ -6,6 +6,7 @@
 #ifndef TOAST_EMIT_ANNOTATE_SUMMANDS_H
 #define TOAST_EMIT_ANNOTATE_SUMMANDS_H
 
+#include "emit/emit.h"
 #include "emit/lower.h"
 
 struct summands;
@@ -18,9 +19,8 @@ void summands_destroy(struct summands *summands); /* NULL is fine */
 /* Is this spmd value written as summands? */
 bool summands_has(const struct summands *summands, uint32_t value);
 
-/* Is every partial sum that meets another, or that a loop carries, written so? Then XLA reduces as often as
- * the plan does; else it reduces the parts of those groups one by one, in every iteration. */
-bool summands_keep_all(const struct emit *e, const struct summands *summands);
+/* What makes the values that are written so, and which of them loops carry; out: zeroed. */
+void summands_list(struct emit *e, const struct summands *summands, struct emit_sums *out);
 
 /* Writes the op of a step whose result is. lower: as annotate.c opens it, attributes copied; only operands
  * that are not summands themselves are read by annotate_use. Errors are lower_as_is'. */

@@ -414,18 +414,25 @@ enum error_code spmd_emit(const struct plan_context *context, const struct plan 
     return emit_close(e, code, out);
 }
 
-enum error_code spmd_emit_keeps_sums(const struct plan_context *context, const struct spmd_local *local,
-                                     bool *keeps, struct error *error)
+enum error_code spmd_emit_list_sums(const struct plan_context *context, const struct spmd_local *local,
+                                    struct emit_sums *out, struct error *error)
 {
     struct emit *e = mem_zalloc(1, sizeof *e);
+    *out = (struct emit_sums){0};
     enum error_code code = emit_open(e, context, local, EMIT_ANNOTATED, error);
     if (!code) {
         struct summands *summands = summands_create(e);
-        *keeps = summands_keep_all(e, summands);
+        summands_list(e, summands, out);
         summands_destroy(summands);
     }
     (void)emit_close(e, ERROR_CANCELLED, NULL); /* nothing was written */
     return code;
+}
+
+void spmd_emit_sums_release(struct emit_sums *sums)
+{
+    free(sums->at);
+    *sums = (struct emit_sums){0};
 }
 
 enum error_code spmd_emit_constrained(const struct plan_context *context, const struct spmd_local *local,

@@ -24,16 +24,39 @@
 #include "spmd/propagate.h"
 
 enum emit_output { EMIT_ANNOTATED, EMIT_MANUAL, EMIT_LOCAL };
+enum { EMIT_SUM_CUTS = 2 };
 
 enum error_code spmd_emit(const struct plan_context *context, const struct plan *plan,
                           const struct spmd_local *local, enum emit_output output, struct ir_program *out,
                           struct error *e) BASE_CHECKED;
 
-/* Does the annotated output reduce as often as the local program (docs/forms.md, Sums that meet)? *keeps: no
- * partial sum that meets another one, or that a loop carries, is left to XLA, which reduces each where it is
- * made. Errors: as spmd_emit's. */
-enum error_code spmd_emit_keeps_sums(const struct plan_context *context, const struct spmd_local *local,
-                                     bool *keeps, struct error *e) BASE_CHECKED;
+/* A partial sum that the annotated output writes as summands (docs/forms.md, Sums that meet): what an op
+ * leaves partial that sums over dims that axes shard, or what a loop carries. Leading dims stand before its
+ * own, one for each entry of `leading`, over these axes. */
+struct emit_sum {
+    uint32_t value;               /* of the prepared program; the argument of a loop's body */
+    struct plan_sharding leading; /* rank: how many leading dims */
+    struct plan_sharding sharding;
+    /* of an op, not of a loop: how its operands are split, and from which of their dims leading dims are cut;
+     * the axes of `from` are numbers of leading dims, the first cut the outermost */
+    struct {
+        uint32_t operand;
+        struct plan_sharding sharding, from;
+    } cuts[EMIT_SUM_CUTS];
+    uint32_t cut_count;
+};
+struct emit_sums {
+    struct emit_sum *at; /* in program order; owned */
+    uint32_t count;
+    /* no partial sum that meets another one, or that a loop carries, is left to XLA, which reduces each where
+     * it is made: the annotated output reduces as often as the local program */
+    bool all;
+};
+
+/* Writes nothing. Errors: as spmd_emit's; *out is then zeroed. */
+enum error_code spmd_emit_list_sums(const struct plan_context *context, const struct spmd_local *local,
+                                    struct emit_sums *out, struct error *e) BASE_CHECKED;
+void spmd_emit_sums_release(struct emit_sums *sums); /* zeroed is fine */
 
 /* The prepared module with the plan's shardings of arguments and results and these constraints, nothing
  * else: what somebody compiles who writes them into the model (spmd/constraints.h). forms: of every value

@@ -211,7 +211,7 @@ struct finishing {
     struct plan_factors factors; /* what best.factors may refer to */
     bool last;                   /* its tries are not looked at */
     struct planner_outcome *out; /* report: as report_create made it, until it is completed */
-    struct spmd_constraints constraints;
+    struct report_unsaid constraints;
     struct search_blob network;
     atomic_uint next; /* part */
     enum error_code codes[PARTS];
@@ -256,7 +256,7 @@ static enum error_code run_parts(struct finishing *finishing, enum part first, s
 
 static void release_parts(struct finishing *finishing)
 {
-    spmd_constraints_release(&finishing->constraints);
+    report_unsaid_release(&finishing->constraints);
     planner_outcome_release(finishing->out);
 }
 
@@ -340,7 +340,7 @@ static enum error_code finish(struct finishing *finishing, const struct search_b
 
 static enum error_code end(struct finishing *finishing, enum error_code code)
 {
-    spmd_constraints_release(&finishing->constraints);
+    report_unsaid_release(&finishing->constraints);
     free(finishing->network.bytes);
     free(finishing->factors.at);
     if (code != ERROR_OK)

@@ -104,14 +104,20 @@ static uint32_t maker_of(const struct ir_program *program, uint32_t value)
     return program->values[value].op == IR_NONE ? loop_of(program, value) : program->values[value].op;
 }
 
-/* Values that a reader may take for one another have one key: of a loop's body of the same kind, or of ops of
- * this name; of one type and place. */
+static bool in_condition(const struct ir_program *program, uint32_t value)
+{
+    uint32_t region = program->blocks[program->values[value].block].region;
+    return region == program->ops[program->regions[region].op].regions;
+}
+
+/* Values that a reader may take for one another have one key: of loops' bodies of the same kind, or of ops of
+ * this name; of one type and place. What conditions of loops take is none of them. */
 static struct hash128 key_of(const struct ir_program *program, uint32_t value)
 {
     const struct ir_value *at = &program->values[value];
     char location[LOCATION_ROOM];
-    uint64_t kind =
-        at->op == IR_NONE ? 2 * (uint64_t)at->block + only_read(program, value) : program->ops[at->op].code;
+    uint64_t kind = at->op == IR_NONE ? in_condition(program, value) ? 2u : only_read(program, value)
+                                      : program->ops[at->op].code;
     const char *name = at->op == IR_NONE ? "" : called(program, at->op);
     report_location(program, maker_of(program, value), location, sizeof location);
     struct hash128 key = {1, 2};
@@ -230,52 +236,56 @@ static const char *maker_name(const struct ir_program *program, uint32_t value, 
                                                 : "loop value";
 }
 
-/* before: the constraint before it, whose texts may be the same */
-static void describe(struct report *report, const struct places *places,
-                     const struct propagate_constraint *from, const struct report_constraint *before,
-                     struct report_constraint *constraint)
+/* constraint->sharding is set; before: the constraint before it, whose texts may be the same */
+static void describe(struct report *report, const struct places *places, uint32_t number,
+                     const struct report_constraint *before, struct report_constraint *constraint)
 {
     const struct plan_context *context = evaluator_context(report->evaluator);
     const struct nda *n = plan_context_nda(context);
-    const struct ir_value *value = &n->program->values[from->value];
-    uint32_t loop = loop_of(n->program, from->value), op = loop == IR_NONE ? value->op : loop;
+    const struct ir_value *value = &n->program->values[number];
+    uint32_t loop = loop_of(n->program, number), op = loop == IR_NONE ? value->op : loop;
     char text[SPEC_ROOM];
-    constraint->value = from->value;
-    constraint->op = keep(report, before->op, maker_name(n->program, from->value, loop));
+    constraint->value = number;
+    constraint->op = keep(report, before->op, maker_name(n->program, number, loop));
     constraint->location = value->op == IR_NONE && value->block == n->block
                                ? keep(report, before->location, n->arguments[value->index].name)
                                : place_of(report, op, before->location);
     constraint->name = op != IR_NONE ? keep(report, before->name, name_of(n->program, op)) : "";
     constraint->result = value->op == IR_NONE && loop == IR_NONE ? 0 : value->index;
-    report_type(n->program, from->value, text, TYPE_ROOM);
+    report_type(n->program, number, text, TYPE_ROOM);
     constraint->type = keep(report, before->type, text);
-    (void)spmd_form_sharding(n, plan_context_mesh(context), from->value, &from->form, &constraint->sharding);
     report_spec(&constraint->sharding, plan_context_mesh(context), text, sizeof text);
     constraint->spec = keep(report, before->spec, text);
-    name_arguments(n, from->value, constraint);
+    name_arguments(n, number, constraint);
     if (op != IR_NONE)
-        count_alike(places, from->value, constraint);
-    if (from->uses)
-        describe_uses(report, places, from, constraint);
+        count_alike(places, number, constraint);
 }
 
-/* With all constraints the model reduces each partial sum where it is made; the annotated module writes sums
- * that meet as summands, where it can, and then moves what the plan does. */
-static enum error_code count_sums(const struct evaluator *evaluator, const struct plan *plan,
-                                  struct spmd_constraints *found, struct error *e)
+/* With a list, and with all constraints, the model reduces each partial sum where it is made; the annotated
+ * module writes sums that meet as summands, where it can, and then moves what the plan does. */
+static enum error_code find_sums(const struct evaluator *evaluator, const struct plan *plan,
+                                 struct report_unsaid *found, struct error *e)
 {
     struct spmd_local local = {0};
-    bool keeps = false;
     enum error_code code =
         spmd_walk(evaluator_context(evaluator), plan, evaluator_options(evaluator), &local, e);
-    if (!code && spmd_emit_keeps_sums(evaluator_context(evaluator), &local, &keeps, e) == ERROR_OK && keeps)
-        found->all_bytes = found->plan_bytes;
+    if (!code && spmd_emit_list_sums(evaluator_context(evaluator), &local, &found->sums, e) == ERROR_OK &&
+        found->sums.all)
+        found->list.all_bytes = found->list.plan_bytes;
+    if (!found->sums.all || !found->sums.count)
+        found->list.deferred_bytes = found->list.list_bytes;
     spmd_local_release(&local);
     return code;
 }
 
+void report_unsaid_release(struct report_unsaid *found)
+{
+    spmd_constraints_release(&found->list);
+    spmd_emit_sums_release(&found->sums);
+}
+
 enum error_code report_find_constraints(const struct evaluator *evaluator, const struct search_plan *plan,
-                                        struct spmd_constraints *out, struct error *e)
+                                        struct report_unsaid *out, struct error *e)
 {
     const struct plan_context *context = evaluator_context(evaluator);
     struct plan replayed;
@@ -283,29 +293,58 @@ enum error_code report_find_constraints(const struct evaluator *evaluator, const
     memset(out, 0, sizeof *out);
     enum error_code code =
         search_plan_replay(context, plan, &replayed)
-            ? spmd_constraints_find(context, &replayed, evaluator_options(evaluator), 0, out, e)
+            ? spmd_constraints_find(context, &replayed, evaluator_options(evaluator), 0, &out->list, e)
             : error_set(e, ERROR_INTERNAL, "the plan's decisions do not replay to its hash");
-    if (!code && out->all_bytes != out->plan_bytes)
-        code = count_sums(evaluator, &replayed, out, e);
+    if (!code &&
+        (out->list.all_bytes != out->list.plan_bytes || out->list.deferred_bytes < out->list.list_bytes))
+        code = find_sums(evaluator, &replayed, out, e);
     plan_release(&replayed);
     return code;
 }
 
-void report_add_constraints(struct report *report, const struct spmd_constraints *found)
+static void add_list(struct report *report, const struct places *places, const struct spmd_constraints *found)
 {
-    report->has_constraints = true;
+    const struct plan_context *context = evaluator_context(report->evaluator);
+    const struct report_constraint none = {0};
     report->constraints = arena_alloc(report->arena, (found->count + 1) * sizeof *report->constraints);
     report->constraint_count = found->count;
-    report->constraint_candidates = found->candidates;
-    report->moved_plan_bytes = found->plan_bytes;
-    report->moved_specs_bytes = found->specs_bytes;
-    report->moved_list_bytes = found->list_bytes;
-    report->moved_annotated_bytes = found->all_bytes;
-    struct places places;
+    for (uint32_t i = 0; i < found->count; i++) {
+        const struct propagate_constraint *from = &found->list[i];
+        struct report_constraint *constraint = &report->constraints[i];
+        (void)spmd_form_sharding(plan_context_nda(context), plan_context_mesh(context), from->value,
+                                 &from->form, &constraint->sharding);
+        describe(report, places, from->value, i ? &report->constraints[i - 1] : &none, constraint);
+        if (from->uses)
+            describe_uses(report, places, from, constraint);
+    }
+}
+
+static void add_sums(struct report *report, const struct places *places, const struct emit_sums *found)
+{
     const struct report_constraint none = {0};
+    report->sums = arena_alloc(report->arena, (found->count + 1) * sizeof *report->sums);
+    report->sum_count = found->count;
+    for (uint32_t i = 0; i < found->count; i++) {
+        struct report_sum *sum = &report->sums[i];
+        sum->sum = found->at[i];
+        sum->value.sharding = found->at[i].sharding;
+        describe(report, places, found->at[i].value, i ? &report->sums[i - 1].value : &none, &sum->value);
+    }
+}
+
+void report_add_constraints(struct report *report, const struct report_unsaid *found)
+{
+    const struct spmd_constraints *list = &found->list;
+    report->has_constraints = true;
+    report->constraint_candidates = list->candidates;
+    report->moved_plan_bytes = list->plan_bytes;
+    report->moved_specs_bytes = list->specs_bytes;
+    report->moved_list_bytes = list->list_bytes;
+    report->moved_sums_bytes = list->deferred_bytes;
+    report->moved_annotated_bytes = list->all_bytes;
+    struct places places;
     find_places(plan_context_nda(evaluator_context(report->evaluator)), &places);
-    for (uint32_t i = 0; i < found->count; i++)
-        describe(report, &places, &found->list[i], i ? &report->constraints[i - 1] : &none,
-                 &report->constraints[i]);
+    add_list(report, &places, list);
+    add_sums(report, &places, &found->sums);
     release_places(&places);
 }

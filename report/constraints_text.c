@@ -147,6 +147,13 @@ void report_text_constraints(const struct report *report, struct text *text)
                     report->constraint_count ? "The list moves" : "No list was found: specs move",
                     (double)report->moved_list_bytes /
                         (double)(report->moved_annotated_bytes > 0 ? report->moved_annotated_bytes : 1));
+    if (is_more(report->moved_list_bytes, report->moved_sums_bytes)) {
+        report_bytes(report->moved_sums_bytes, list);
+        text_printf(
+            text,
+            "or plan.constrain(step) in Python, which adds %u partial sums before they are reduced: %s\n",
+            report->sum_count, list);
+    }
     if (is_more(report->moved_annotated_bytes, report->moved_plan_bytes))
         text_add(
             text,

@@ -8,6 +8,7 @@
 #ifndef TOAST_REPORT_REPORT_H
 #define TOAST_REPORT_REPORT_H
 
+#include "emit/emit.h"
 #include "mcts/search.h"
 #include "report/alternatives.h"
 #include "report/lanes.h"
@@ -189,6 +190,18 @@ struct report_constraint {
     uint32_t use_count;
 };
 
+/* A partial sum that is kept as summands until others were added (emit/emit.h), named as constraints are */
+struct report_sum {
+    struct report_constraint value;
+    struct emit_sum sum;
+};
+
+/* What of a plan specs of arguments and results do not say. */
+struct report_unsaid {
+    struct spmd_constraints list;
+    struct emit_sums sums; /* none where the list moves no more than the plan */
+};
+
 /* planner segments: what its tables say of its plan, and what the whole walk says (segments/compose.h) */
 struct report_segments {
     bool present;
@@ -257,11 +270,14 @@ struct report {
     bool has_bound;
     int64_t bound_ps; /* no plan that fits takes less (plan_cfn/plan_cfn.h) */
     /* report_add_constraints; bytes that XLA moves by our model: of the plan; with the shardings of
-     * arguments and results alone; with the list; with every candidate, as the annotated module has them */
+     * arguments and results alone; with the list; with the list and the sums; with every candidate, as the
+     * annotated module has them */
     bool has_constraints;
     struct report_constraint *constraints;
     uint32_t constraint_count, constraint_candidates;
-    int64_t moved_plan_bytes, moved_specs_bytes, moved_list_bytes, moved_annotated_bytes;
+    struct report_sum *sums;
+    uint32_t sum_count;
+    int64_t moved_plan_bytes, moved_specs_bytes, moved_list_bytes, moved_sums_bytes, moved_annotated_bytes;
     struct report_segments segments;
     /* where they were asked for: the best plans that differ in at least `alternatives_apart` of the bytes */
     struct report_alternative *alternatives;
@@ -302,12 +318,13 @@ void report_text(const struct report *report, struct text *out);
 void report_html(const struct report *report, struct text *out);
 
 /* What of the plan specs do not say (spmd/constraints.h), which needs no report: it may be found while one is
- * made. *out: owned, for report_add_constraints and spmd_constraints_release. Errors: of the walk;
+ * made. *out: owned, for report_add_constraints and report_unsaid_release. Errors: of the walk;
  * ERROR_INTERNAL: the plan's decisions do not replay to its hash. */
 enum error_code report_find_constraints(const struct evaluator *evaluator, const struct search_plan *plan,
-                                        struct spmd_constraints *out, struct error *e) BASE_CHECKED;
-/* report->constraints; found: of the report's plan, borrowed during the call */
-void report_add_constraints(struct report *report, const struct spmd_constraints *found);
+                                        struct report_unsaid *out, struct error *e) BASE_CHECKED;
+void report_unsaid_release(struct report_unsaid *found); /* zeroed is fine */
+/* report->constraints and sums; found: of the report's plan, borrowed during the call */
+void report_add_constraints(struct report *report, const struct report_unsaid *found);
 /* Finds report->classes and what is unlike; after all baselines were added. yours: the plan of the module's
  * own shardings, or NULL; borrowed during the call. Errors are evaluator_price's. */
 enum error_code report_add_classes(struct report *report, const struct search_plan *yours,

@@ -22,7 +22,8 @@ struct candidate {
 
 /* what some choice of candidates comes to */
 struct moved {
-    int64_t bytes;
+    int64_t bytes,
+        deferred; /* deferred: by somebody who adds partial sums as the plan does; 0: is the same */
     uint32_t astray;
 };
 
@@ -46,6 +47,7 @@ struct finder {
     uint32_t class_count;
     int64_t left;     /* ops that may still be visited */
     struct moved now; /* what stands comes to */
+    bool sums;        /* partial sums that are reduced where they are made cost */
     uint32_t runs;
 };
 
@@ -352,6 +354,14 @@ static uint32_t astray(const struct finder *finder)
     return count;
 }
 
+static enum error_code measure_deferred(struct finder *finder, int64_t *bytes, struct error *e)
+{
+    finder->left -= finder->n->space_count;
+    TRY(spmd_walk(finder->context, &finder->made, finder->options, &finder->local, e));
+    *bytes = bytes_moved(&finder->local);
+    return ERROR_OK;
+}
+
 static enum error_code measure(struct finder *finder, struct moved *moved, struct error *e)
 {
     propagate_run(finder->propagate, finder->plan, finder->list, finder->on,
@@ -359,15 +369,15 @@ static enum error_code measure(struct finder *finder, struct moved *moved, struc
     finder->left -= finder->n->space_count;
     finder->runs++;
     TRY(spmd_walk(finder->context, &finder->made, &finder->compiler, &finder->local, e));
-    *moved = (struct moved){bytes_moved(&finder->local), astray(finder)};
-    return ERROR_OK;
+    *moved = (struct moved){bytes_moved(&finder->local), 0, astray(finder)};
+    return finder->sums ? measure_deferred(finder, &moved->deferred, e) : ERROR_OK;
 }
 
 /* ---- leaving out ---- */
 
 static bool good(const struct moved *moved, const struct moved *most)
 {
-    return moved->bytes <= most->bytes && moved->astray <= most->astray;
+    return moved->bytes <= most->bytes && moved->deferred <= most->deferred && moved->astray <= most->astray;
 }
 
 /* units: candidates by class (class_index), or each its own; leaves out units first .. first + count if
@@ -377,7 +387,7 @@ static enum error_code leave_out(struct finder *finder, const uint32_t *unit_of,
 {
     uint32_t total = (uint32_t)finder->candidates.count, gone = 0;
     bool *before = mem_alloc(total + 1);
-    struct moved now = {0, 0};
+    struct moved now = {.bytes = 0};
     memcpy(before, finder->on, total);
     for (uint32_t i = 0; i < total; i++)
         if (finder->on[i] && unit_of[i] >= first && unit_of[i] < first + count) {
@@ -572,6 +582,11 @@ static enum error_code shorten_grown(struct finder *finder, const struct moved *
     return code;
 }
 
+static int64_t larger(int64_t one, int64_t other)
+{
+    return one > other ? one : other;
+}
+
 static enum error_code find(struct finder *finder, struct spmd_constraints *out, struct error *e)
 {
     uint32_t count = (uint32_t)finder->candidates.count;
@@ -579,15 +594,18 @@ static enum error_code find(struct finder *finder, struct spmd_constraints *out,
     out->candidates = count;
     TRY(spmd_walk(finder->context, finder->plan, finder->options, &finder->local, e));
     out->plan_bytes = bytes_moved(&finder->local);
-    TRY(measure(finder, &specs, e));
     memset(finder->on, 1, count);
     TRY(measure(finder, &all, e));
-    TRY(spmd_walk(finder->context, &finder->made, finder->options, &finder->local, e));
-    out->all_bytes = bytes_moved(&finder->local);
-    struct moved most = all;
-    if (out->plan_bytes > most.bytes)
-        most.bytes = out->plan_bytes;
+    TRY(measure_deferred(finder, &out->all_bytes, e));
+    struct moved most = {larger(all.bytes, out->plan_bytes), larger(out->all_bytes, out->plan_bytes),
+                         all.astray};
+    finder->sums = all.bytes > most.deferred + most.deferred / SLACK;
+    all.deferred = finder->sums ? out->all_bytes : 0;
     most.bytes += most.bytes / SLACK;
+    most.deferred += most.deferred / SLACK;
+    memset(finder->on, 0, count);
+    TRY(measure(finder, &specs, e));
+    memset(finder->on, 1, count);
     finder->now = all;
     if (good(&specs, &most)) {
         memset(finder->on, 0, count);
@@ -599,6 +617,7 @@ static enum error_code find(struct finder *finder, struct spmd_constraints *out,
     }
     out->specs_bytes = specs.bytes;
     out->list_bytes = finder->now.bytes;
+    out->deferred_bytes = finder->sums ? finder->now.deferred : finder->now.bytes;
     return ERROR_OK;
 }
 

@@ -121,15 +121,19 @@ def check_unseen(name, make, mesh, share, most=1.1, list_most=1.1):
     assert off < max(TOLERANCE, 8 * noise), f"{name}: results differ by {off:.2e}, by {noise:.2e} of their own"
     shardings = {"in_shardings": plan.in_shardings, "out_shardings": plan.out_shardings, "donate_argnums": donate}
     specs, annotated = moved_bytes(jax.jit(step, **shardings), args), moved_bytes(plan.jit(), args)
-    said = plan.report["constraints"]["moved_bytes"]["constraints"]
+    said = plan.report["constraints"]["moved_bytes"]["sums"]
     print(f"{name}: off {off:.1e} (own {noise:.1e}); bytes: specs {specs:,}, annotated {annotated:,}, plan {wanted:,}: "
           f"{specs / wanted:.2f} {annotated / wanted:.2f}", flush=True)
     assert annotated <= most * wanted + 1024, f"{name}: XLA moves {annotated} bytes, the plan {wanted}"
     said_annotated = plan.report["constraints"]["moved_bytes"]["annotated"]   # neither too little nor, as if sums that meet were lost, too much
     assert annotated <= 1.1 * said_annotated + 1024 and said_annotated <= 1.1 * max(annotated, wanted) + 1024, \
         f"{name}: XLA moves {annotated} bytes, the report says {said_annotated} of the annotated module"
-    listed = moved_bytes(jax.jit(plan.constrain(step), **shardings), args)
-    print(f"{name}: {len(plan.constraints)} constraints {listed:,} (said {said:,}): {listed / wanted:.2f}", flush=True)
+    constrained = jax.jit(plan.constrain(step), **shardings)
+    off = distance(reference, after(constrained, args))
+    assert off < max(TOLERANCE, 8 * noise), f"{name}: results of plan.constrain differ by {off:.2e}, by {noise:.2e} of their own"
+    listed = moved_bytes(constrained, args)
+    print(f"{name}: off {off:.1e}; {len(plan.constraints)} constraints, {len(plan.constraints.sums)} sums {listed:,} (said {said:,}): "
+          f"{listed / wanted:.2f}", flush=True)
     assert listed <= list_most * max(said, wanted) + 1024, f"{name}: with the list XLA moves {listed} bytes, the report says {said}"
 
 

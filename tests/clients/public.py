@@ -85,6 +85,20 @@ def bart():
     return train(both, lambda logits, x: frameworks.cross_entropy(logits, x[1]), jnp.stack([tokens(), tokens(6)]))
 
 
+def albert():
+    """one layer for all, a narrow embedding that is the output, too: its two gradients are added before they are reduced"""
+    config = transformers.AlbertConfig(vocab_size=VOCABULARY, max_position_embeddings=LENGTH, embedding_size=64, **ENCODER)
+    return train(transformers.FlaxAlbertForMaskedLM(config, input_shape=(1, LENGTH)),
+                 lambda logits, x, y: frameworks.cross_entropy(logits, y), tokens(), tokens(6))
+
+
+def gpt_neo():
+    config = transformers.GPTNeoConfig(vocab_size=VOCABULARY, hidden_size=WIDTH, num_layers=2, attention_types=[[["global", "local"], 1]], num_heads=4,
+                                       max_position_embeddings=LENGTH, window_size=16)
+    return train(transformers.FlaxGPTNeoForCausalLM(config, input_shape=(1, LENGTH)),
+                 lambda logits, x: frameworks.cross_entropy(logits[:, :-1], x[:, 1:]), tokens())
+
+
 def keras_network():
     """residual blocks of Keras layers and its own Adam, by the stateless calls that Keras has for JAX"""
     import keras
@@ -111,4 +125,5 @@ def keras_network():
 
 
 PUBLIC = {"bert": bert, "gpt2": gpt2, "vit": vit, "keras": keras_network}
-LISTED = {"llama": (llama, {"x": 8}, 0.3), "mistral": (mistral, {"data": 4, "model": 2}, 0.3), "bart": (bart, {"data": 4, "model": 2}, 0.35)}
+LISTED = {"llama": (llama, {"x": 8}, 0.3), "mistral": (mistral, {"data": 4, "model": 2}, 0.3), "bart": (bart, {"data": 4, "model": 2}, 0.35),
+          "albert": (albert, {"data": 4, "model": 2}, 0.45), "gpt_neo": (gpt_neo, {"data": 2, "model": 4}, 0.3)}

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # label: truth
-# timeout: 900
-"""Hugging Face's Flax Llama, Mistral and BART: XLA moves the plan's bytes for plan.jit() and, within a tenth, for specs and constraints; their lookups and
-activations stand in functions that JAX shares, where scopes alone tell values apart. Arguments: words of their names."""
+# timeout: 1500
+"""Hugging Face's Flax Llama, Mistral, BART, ALBERT and GPT-Neo: XLA moves the plan's bytes for plan.jit() and, within a tenth, for
+plan.constrain; their lookups and activations stand in functions that JAX shares, where scopes alone tell values apart, and the
+gradients of tied embeddings are added before they are reduced. Arguments: words of their names."""
 import sys
 
 import support

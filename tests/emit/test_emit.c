@@ -568,6 +568,55 @@ static void test_sums_left(void **state)
     }
 }
 
+static void list_sums(const char *program, bool scatters, struct emit_sums *sums)
+{
+    struct setup setup;
+    struct error e = {0};
+    open_text(&setup, program, "a=4");
+    shard(&setup, IR_DOT_GENERAL, false, 0, 0, 0);
+    if (scatters)
+        shard(&setup, IR_SCATTER, false, 2, 0, 0);
+    walk(&setup);
+    ASSERT_OK(spmd_emit_list_sums(setup.context, &setup.local, sums, &e), &e);
+    close_setup(&setup);
+}
+
+/* what somebody is told who writes the summands: both makers, cut along the batch; nothing where sums are
+ * left, and whether any of these costs */
+static void test_sums_listed(void **state)
+{
+    struct emit_sums sums;
+    (void)state;
+    list_sums(MAIN(TIED_ARGUMENTS, "tensor<32x4xf32>", TIED_DOT TIED_SCATTER("%zeros") TIED_END), true,
+              &sums);
+    assert_int_equal(sums.count, 2);
+    assert_true(sums.all);
+    for (uint32_t i = 0; i < sums.count; i++) {
+        const struct emit_sum *sum = &sums.at[i];
+        assert_int_equal(sum->leading.rank, 1);
+        assert_int_equal(sum->leading.dims[0].count, 1);
+        assert_int_equal(sum->sharding.rank, 2);
+        assert_int_equal(sum->sharding.dims[0].count + sum->sharding.dims[1].count, 0);
+        assert_int_equal(sum->cut_count, 2);
+        for (uint32_t k = 0; k < sum->cut_count; k++) {
+            assert_int_equal(sum->cuts[k].operand, i + k); /* lhs and rhs; indices and updates */
+            assert_int_equal(sum->cuts[k].from.rank, 2);
+            assert_int_equal(sum->cuts[k].from.dims[0].count, 1);
+            assert_int_equal(sum->cuts[k].from.dims[1].count, 0);
+            assert_int_equal(sum->cuts[k].sharding.dims[0].count, 1);
+        }
+    }
+    spmd_emit_sums_release(&sums);
+    list_sums(MAIN(TIED_ARGUMENTS, "tensor<32x4xf32>", TIED_DOT "return %1 : tensor<32x4xf32>"), false,
+              &sums);
+    assert_int_equal(sums.count, 0);
+    assert_true(sums.all);
+    spmd_emit_sums_release(&sums);
+    list_sums(MAIN(TIED_ARGUMENTS, "tensor<32x4xf32>", TIED_DOT TIED_SCATTER("%w") TIED_END), true, &sums);
+    assert_int_equal(sums.count, 0);
+    spmd_emit_sums_release(&sums);
+}
+
 /* a version that only cuts a definition leaves the definition's own form said, for its other uses */
 static void test_slice_keeps_its_source(void **state)
 {
@@ -654,6 +703,7 @@ int main(void)
         cmocka_unit_test(test_sums_pass),
         cmocka_unit_test(test_sums_carried),
         cmocka_unit_test(test_sums_left),
+        cmocka_unit_test(test_sums_listed),
         cmocka_unit_test(test_slice_keeps_its_source),
         cmocka_unit_test(test_models),
     };

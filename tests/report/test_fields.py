@@ -49,11 +49,12 @@ def check_report(r):
         check(max(lanes[lane]) <= 1000 and abs(busy - total) <= 0.02 * lanes['step_ps'] + 0.05 * total, f'{lane}: {busy} of {total}')
     kinds = time['collectives']
     members(kinds, 'all_gather all_reduce reduce_scatter all_to_all collective_permute', 'time.collectives')
-    members(r['constraints'], 'count candidates moved_bytes', 'constraints')
+    members(r['constraints'], 'count candidates sums moved_bytes', 'constraints')
     moved = r['constraints']['moved_bytes']
-    members(moved, 'plan specs constraints annotated', 'moved_bytes')
+    members(moved, 'plan specs constraints sums annotated', 'moved_bytes')
     # partial sums that the plan adds up before it reduces them are reduced one by one with specs and list
     check(moved['constraints'] <= 1.25 * max(moved['plan'], moved['annotated']), f'the list is nearly as good as the annotated module: {moved}')
+    check(moved['sums'] <= moved['constraints'], f'sums that are added first move no more: {moved}')
     check(moved['constraints'] <= 1.02 * moved['specs'], f'the list is no worse than specs alone: {moved}')
     check(r['constraints']['count'] > 0 or moved['specs'] == moved['constraints'], f'no constraints, no difference: {moved}')
     check(time['reshards_ps'] == kinds['all_gather'] + kinds['all_to_all'] + kinds['collective_permute'], f'reshards: {time}')
@@ -90,7 +91,7 @@ def check_report(r):
 
 
 def check_plan(p):
-    members(p, 'format mesh module arguments results pins decisions factors walk constraints machine memory_limit_bytes hash found_by '
+    members(p, 'format mesh module arguments results pins decisions factors walk constraints sums machine memory_limit_bytes hash found_by '
                'reproducible build', 'plan.json')
     sharding = 'index name type dims partition_spec bytes_per_device'
     for a in p['arguments']:

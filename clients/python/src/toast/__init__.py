@@ -18,13 +18,14 @@ from .report import Report
 
 if TYPE_CHECKING:
     from .api import load, plan, profile
-    from .constraining import Constraint, Constraints
+    from .constraining import Constraints
     from .exporting import Planned
+    from .listed import Constraint
     from .plans import Plan
     from .race import Comparison, Row, Tuned, compare
 
 _OF_JAX = {"load": "api", "plan": "api", "profile": "api", "Planned": "exporting", "Plan": "plans", "Comparison": "race",
-           "Row": "race", "Tuned": "race", "compare": "race", "Constraint": "constraining", "Constraints": "constraining"}
+           "Row": "race", "Tuned": "race", "compare": "race", "Constraint": "listed", "Constraints": "constraining"}
 __version__ = "0.1.0"
 __all__ = ["ArgumentsChanged", "BinaryNotFound", "Comparison", "Constraint", "Constraints", "DoesNotFitWarning", "DoubtfulConstraintWarning", "LoweringError", "MeshError", "ModuleRefused", "PinError",
            "Plan", "PlanMismatch", "Planned", "PlanningFailed", "Report", "RequestRefused", "Row", "ServiceUnreachable", "ToastError",

@@ -120,12 +120,14 @@ class Plan(PlanFiles):
         """What to write into the model besides the specs, as lines to paste when printed: with_sharding_constraint of the values that
         the specs of arguments and results leave to XLA. plan.report['constraints']['moved_bytes'] says what it saves."""
         said = self.report.get("constraints")
-        return constraining.read(self.json.get("constraints", ()), specification, said and said["moved_bytes"])
+        return constraining.read(self.json.get("constraints", ()), specification, said and said["moved_bytes"], self.json.get("sums", ()))
 
     def constrain(self, step: Callable[..., Any]) -> Callable[..., Any]:
         """`step`, the function that was planned, with these constraints put in: for a jax.jit of your own with in_shardings and
-        out_shardings. Unlike jit(), derivatives, remat and scans stay the function's own."""
-        return constraining.constrained(step, self.constraints, self.mesh, [leaf.name for leaf in self.step.leaves])
+        out_shardings. Unlike jit(), derivatives, remat and scans stay the function's own. Sums that the plan adds to others before it
+        reduces them (the two gradients of a tied embedding, what a scan accumulates) are added so here, too."""
+        listed = self.constraints
+        return constraining.constrained(step, listed, self.mesh, [leaf.name for leaf in self.step.leaves], listed.sums)
 
     @property
     def alternatives(self) -> list[Plan]:

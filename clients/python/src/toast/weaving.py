@@ -2,7 +2,8 @@
 
 Equations inside jit, remat, custom derivatives, scans, loops and conditionals are followed: a body gets its constraints
 inside and stays one. What a loop carries is constrained where the body begins, what a scan stacks and what a loop only reads
-outside it; a slice of what a scan reads where the body begins. Equations and StableHLO ops are told apart as
+outside it; a slice of what a scan reads where the body begins. Values may be Summands (summing.py) on the way, in functions
+and through loops; remat, conditionals and results get whole sums. Equations and StableHLO ops are told apart as
 constraining.py says. Promises: equations are evaluated in their order, none twice; what was found, and how many values
 looked alike, is said. Never raises for what it does not find.
 """
@@ -10,15 +11,17 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import jax
 import jax.extend
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-if TYPE_CHECKING:
-    from .constraining import Constraint
+from . import summing
+from .listed import Constraint, Sum
+from .summing import Summands
+
 
 _FOLLOWED = ("jit", "pjit", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr")
 _REMADE = ("remat", "remat2", "checkpoint")
@@ -138,6 +141,7 @@ class _Loop:
     passed: list[int]           # of those what no result is: a module's loop hands them on before what changes
     carried: list[int]          # results that are another value each time: what it carries, then what it stacks
     carries: int
+    begins: int                 # the operand that the first of these begins with
 
     @staticmethod
     def of(eqn: Any) -> _Loop:
@@ -153,7 +157,36 @@ class _Loop:
         kept = [i for i in range(carries) if body.outvars[i] is body.invars[before + i]]
         passed = [*range(constants), *stacked]
         return _Loop(bodies, [*range(constants), *(constants + i for i in kept), *stacked], passed,
-                     [i for i in range(len(eqn.outvars)) if i not in kept], carries)
+                     [i for i in range(len(eqn.outvars)) if i not in kept], carries, constants)
+
+
+def _readers(jaxpr: Any) -> dict[Any, list[Any]]:
+    """The equations that read a variable; None beside them: the caller does, too."""
+    out: dict[Any, list[Any]] = {}
+    for eqn in jaxpr.eqns:
+        for atom in eqn.invars:
+            if not hasattr(atom, "val"):
+                out.setdefault(atom, []).append(eqn)
+    for atom in jaxpr.outvars:
+        if not hasattr(atom, "val") and atom in out:    # read here and by the caller
+            out[atom].append(None)
+    return out
+
+
+def _meets(variable: Any, readers: dict[Any, list[Any]]) -> bool:
+    """Whether summands of a variable are to go on as such: to one equation, which adds them to others, calls a function or a loop, or
+    passes them on to one that does; or to whoever called. What is read twice would be reduced twice."""
+    read = readers.get(variable, ())
+    if len(read) != 1:
+        return not read
+    eqn = read[0]
+    if eqn.primitive.name in (*_FOLLOWED, "scan", "while") or summing.adds(eqn):
+        return True
+    return summing.may_pass(eqn, variable) and _meets(eqn.outvars[0], readers)
+
+
+def _wholes(values: list[Any]) -> list[Any]:
+    return [summing.whole(x) for x in values]
 
 
 _Uses = dict[Any, "list[tuple[int, Constraint]]"]     # constraints that only some uses of a variable read
@@ -168,6 +201,7 @@ class Run:
         multiplications). lowered: constraints whose value no equation makes: the result, of the same type, of one that lowers to such
         an op gets it."""
         self.wanted = [each for each in constraints if each.op != "argument"]
+        self.sums = {i: each for i, each in enumerate(self.wanted) if isinstance(each, Sum)}
         self.mesh = mesh
         self.ops = list(ops or [1] * len(self.wanted))
         self.seen = [0] * len(self.wanted)
@@ -199,13 +233,15 @@ class Run:
 
     def put(self, i: int, value: Any, spec: PartitionSpec | None = None) -> Any:
         self.found[i] = True
+        if isinstance(value, Summands):
+            return value.constrained(self.wanted[i].spec)
         return jax.lax.with_sharding_constraint(value, NamedSharding(self.mesh, self.wanted[i].spec if spec is None else spec))
 
-    def meant(self, eqn: Any, op: str, variables: Sequence[Any], prefix: str = "") -> dict[int, int]:
-        """Of variables that this op of a loop's makes: which constraint is for which. prefix: dimensions before their own."""
+    def meant(self, eqn: Any, op: str, variables: Sequence[Any], prefix: str = "", sums: bool = False) -> dict[int, int]:
+        """Of variables that this op of a loop's makes: which constraint (or sum) is for which. prefix: dimensions before their own."""
         out: dict[int, int] = {}
         for i, each in enumerate(self.wanted):
-            if each.op != op or each.uses or not _same_place(_place(eqn), each.location):
+            if (i in self.sums) != sums or each.op != op or each.uses or not _same_place(_place(eqn), each.location):
                 continue
             for k, variable in enumerate(variables):
                 if _type_of(variable.aval, prefix) != each.type:
@@ -260,11 +296,24 @@ class Run:
         placed = _same_place(_place(eqn), each.location) if _has_place(each.location) else self.functions > 0
         return placed and self._lowers_to(i, eqn)
 
+    def summands(self, eqn: Any, given: list[Any]) -> Summands | None:
+        """The result of one equation where it is kept as summands: passed on, or made here."""
+        made = None
+        for i in self._of_type.get(_type_of(eqn.outvars[0].aval), ()) if len(eqn.outvars) == 1 else ():
+            if i in self.sums and self.makes(i, eqn) and self.counted(i):
+                made = i
+        if any(isinstance(x, Summands) for x in given):
+            return summing.passed(eqn, lambda *args: _alone(eqn, args)[0], given)
+        if made is None or not summing.can_be_made(self.sums[made], given, self.mesh):
+            return None
+        self.found[made] = True
+        return summing.made(self.sums[made], lambda *args: _alone(eqn, args)[0], given, self.mesh)
+
     def constrain(self, eqn: Any, values: list[Any], uses: _Uses) -> None:
         """Constrains results that all uses read so, in place; notes the others."""
         for k, variable in enumerate(eqn.outvars):
             for i in self._of_type.get(_type_of(variable.aval), ()):
-                if not self.makes(i, eqn) or not self.counted(i):
+                if i in self.sums or not self.makes(i, eqn) or not self.counted(i):
                     continue
                 if self.wanted[i].uses:
                     uses.setdefault(variable, []).append((i, self.wanted[i]))
@@ -276,6 +325,10 @@ class Run:
         values: dict[Any, Any] = dict(zip(jaxpr.constvars, consts, strict=True)) | dict(zip(jaxpr.invars, args, strict=True))
         for_uses: _Uses = dict(uses or {})
         made: dict[tuple[Any, int], Any] = {}
+        readers = _readers(jaxpr)
+
+        def kept(variable: Any, value: Any) -> Any:
+            return value.whole() if isinstance(value, Summands) and not _meets(variable, readers) else value
 
         def of(atom: Any, eqn: Any = None) -> Any:
             if hasattr(atom, "val"):
@@ -287,11 +340,13 @@ class Run:
                     return made[atom, i]
             return values[atom]
 
+        for variable in jaxpr.invars:
+            values[variable] = kept(variable, values[variable])
         for eqn in jaxpr.eqns:
             given = [of(atom, eqn) for atom in eqn.invars]
             results = self.equation(eqn, given, for_uses)
             self.constrain(eqn, results, for_uses)
-            values.update(zip(eqn.outvars, results, strict=True))
+            values.update((variable, kept(variable, result)) for variable, result in zip(eqn.outvars, results, strict=True))
         return [of(atom) for atom in jaxpr.outvars], for_uses
 
     def equation(self, eqn: Any, given: list[Any], uses: _Uses) -> list[Any]:
@@ -299,6 +354,11 @@ class Run:
         name = eqn.primitive.name
         if name in ("scan", "while"):
             return self.loop(eqn, given, uses)
+        if name not in _FOLLOWED:
+            kept = self.summands(eqn, given)
+            if kept is not None:
+                return [kept]
+            given = _wholes(given)
         if name == "cond":
             branches = tuple(self.remade(each, self.inside(each.jaxpr, eqn.invars[1:], uses)) for each in eqn.params["branches"])
             return _alone(eqn.replace(params=dict(eqn.params, branches=branches)), given)
@@ -329,21 +389,26 @@ class Run:
         named = [(variable, atom) for variable, atom in zip(body.invars, operands, strict=False) if not hasattr(atom, "val")]
         return {variable: uses[atom] for variable, atom in named if atom in uses}
 
-    def remade(self, closed: Any, uses: _Uses, first: Callable[[list[Any]], list[Any]] = lambda args: args) -> Any:
-        """The same jaxpr with constraints in it. first: what is done to its operands before."""
-        types = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype, weak_type=v.aval.weak_type) if hasattr(v.aval, "weak_type")
-                 else jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in closed.jaxpr.invars]
+    def remade(self, closed: Any, uses: _Uses, first: Callable[[list[Any]], list[Any]] = lambda args: args,
+               last: Callable[[list[Any]], list[Any]] = _wholes, leading: Mapping[int, tuple[int, ...]] | None = None) -> Any:
+        """The same jaxpr with constraints in it. first, last: what is done to its operands before, to its results after. leading: sizes
+        before those of operands that are summands."""
+        sizes = leading or {}
+        types = [jax.ShapeDtypeStruct((*sizes.get(k, ()), *v.aval.shape), v.aval.dtype, **({"weak_type": v.aval.weak_type} if hasattr(v.aval, "weak_type")
+                                                                                          else {})) for k, v in enumerate(closed.jaxpr.invars)]
         outer, self.scope = self.scope, None
         try:
-            return jax.make_jaxpr(lambda *args: self.evaluate(closed.jaxpr, closed.consts, first(list(args)), uses)[0])(*types)
+            return jax.make_jaxpr(lambda *args: last(self.evaluate(closed.jaxpr, closed.consts, first(list(args)), uses)[0]))(*types)
         finally:
             self.scope = outer
 
-    def body(self, eqn: Any, body: _Body, carried: dict[int, int], uses: _Uses) -> Any:
-        """A loop's jaxpr with constraints in it. carried: of what it carries, by position."""
+    def body(self, eqn: Any, body: _Body, carried: dict[int, int], uses: _Uses, sums: dict[int, int]) -> Any:
+        """A loop's jaxpr with constraints in it. carried, sums: of what it carries, by position."""
         start = len(body.constants)
 
         def first(args: list[Any]) -> list[Any]:
+            for k, i in sums.items():
+                args[start + k] = summing.carried(self.sums[i], args[start + k], self.mesh)
             for k, i in carried.items():
                 args[start + k] = self.put(i, args[start + k])
             for op, prefix in (("stablehlo.dynamic_slice", "1,"), ("stablehlo.reshape", "")):
@@ -352,25 +417,40 @@ class Run:
                     args[at] = self.put(i, args[at], PartitionSpec(*self.wanted[i].spec[1 if prefix else 0:]))
             return args
 
-        return self.remade(body.closed, self.inside(body.closed.jaxpr, body.constants, uses), first)
+        def last(results: list[Any]) -> list[Any]:
+            return [summing.begun(self.sums[sums[k]], x, self.mesh).array if k in sums else summing.whole(x) for k, x in enumerate(results)]
+
+        returns = body.parameter != "cond_jaxpr"
+        return self.remade(body.closed, self.inside(body.closed.jaxpr, body.constants, uses), first, last if returns else _wholes,
+                           {start + k: summing.sizes(self.sums[i], self.mesh) for k, i in sums.items()})
 
     def loop(self, eqn: Any, given: list[Any], uses: _Uses) -> list[Any]:
-        """A scan or a while: what it only reads, and what it stacks, is constrained outside, what it carries where the body begins."""
+        """A scan or a while: what it only reads, and what it stacks, is constrained outside, what it carries where the body begins. A sum
+        that it carries is summands all the way."""
         loop = _Loop.of(eqn)
         for k, i in self.meant(eqn, "loop input", [eqn.invars[at] for at in loop.inputs]).items():
             given[loop.inputs[k]] = self.put(i, given[loop.inputs[k]])
         outside: dict[int, int] = {}
         inside: dict[int, int] = {}
-        for k, i in self.meant(eqn, "loop value", [eqn.outvars[at] for at in loop.carried]).items():
+        changed = [eqn.outvars[at] for at in loop.carried]
+        for k, i in self.meant(eqn, "loop value", changed).items():
             (inside if loop.carried[k] < loop.carries else outside)[loop.carried[k]] = i
+        sums = {loop.carried[k]: i for k, i in self.meant(eqn, "loop value", changed, sums=True).items() if loop.carried[k] < loop.carries}
         results_of_while = [*(eqn.invars[at] for at in loop.passed), *eqn.outvars]
         for k, i in self.meant(eqn, "stablehlo.while", results_of_while).items():
             if k >= len(loop.passed):
                 outside[k - len(loop.passed)] = i
         for k, i in self.meant(eqn, "stablehlo.dynamic_update_slice", eqn.outvars[loop.carries:]).items():
             outside[loop.carries + k] = i
-        bodies = {body.parameter: self.body(eqn, body, inside if body is loop.bodies[-1] else {}, uses) for body in loop.bodies}
-        results = _alone(eqn.replace(params=dict(eqn.params, **bodies)), given)
+        bodies = {body.parameter: self.body(eqn, body, inside if body is loop.bodies[-1] else {}, uses, sums) for body in loop.bodies}
+        looped = eqn.replace(params=dict(eqn.params, **bodies))
+        for k, i in sums.items():
+            self.found[i] = True
+            given[loop.begins + k] = summing.begun(self.sums[i], given[loop.begins + k], self.mesh).array
+        given = [summing.whole(x) for x in given]
+        results = list(looped.primitive.bind(*given, **looped.params)) if sums else _alone(looped, given)
+        for k, i in sums.items():
+            results[k] = summing.carried(self.sums[i], results[k], self.mesh)
         for k, i in outside.items():
             results[k] = self.put(i, results[k])
         return results
