@@ -19,6 +19,7 @@ enum cfn_technique {
     CFN_WITHOUT_FIXING = 512,    /* no values are left out by what a pass certifies of each */
     CFN_WITHOUT_WIDE = 1024,     /* neighbourhood search frees forests only */
     CFN_WITHOUT_CLUSTERS = 2048, /* bounds are of links alone */
+    CFN_WITHOUT_CLEARING = 4096, /* points with forbidden entries are dropped */
 };
 
 enum cfn_method {
