@@ -62,8 +62,8 @@ static const double probe_share = 0.05; /* of the budget, for probing every valu
 static const double dive_share = 0.5;   /* of D, has room for LEAST_DIVES */
 static const double sweep_share =
     0.1; /* of tightening's work: cells that a sweep over all clusters touches */
-/* gap worth it, of the cost; raise of the bound worth another round of it, of the gap */
-static const double wide_gap = 1e-3, worth_tightening = 0.01;
+/* gap worth it, of the cost, and while multipliers rise; raise of the bound worth another round, of the gap */
+static const double least_gap = 1e-3, wide_gap = 0.05, worth_tightening = 0.01;
 static const double last_stage = 0.85, most_units = 1e12;
 static const double worth_waiting = 5e-6; /* of the cost: a run that gains less in a round is over soon */
 
@@ -398,15 +398,17 @@ static bool may_dive(const struct cfn_search *search)
     return cfn_dive_work(search->model) * dives < dive_share * phase_units(search) * unit_work;
 }
 
-/* Where there is room for it and a gap is left, of which clusters closed some when they were last tried. Also
- * while the multipliers rise: messages that know of cycles lead to other points. */
+/* Where there is room for it and a gap is left, of which clusters closed some when they were last tried. A
+ * wide gap is not of multipliers alone, and messages that know of cycles lead to other points: then also while
+ * the multipliers rise. */
 static bool may_tighten(const struct cfn_search *search)
 {
     const struct cfn_point *best = best_of_all(search);
     const struct cfn_clusters *clusters = search->worker[0].clusters;
-    double step = (double)TIGHTEN_PASSES * (double)search->model->table_work;
+    double step = (double)TIGHTEN_PASSES * (double)search->model->table_work,
+           least = still_rising(search) ? wide_gap : least_gap;
     return best && !(clusters && !clusters->count) && search->round >= search->tighten_from &&
-           (double)best->cost - (double)search->bound > wide_gap * fabs((double)best->cost) &&
+           (double)best->cost - (double)search->bound > least * fabs((double)best->cost) &&
            tighten_units(search) * unit_work > TIGHTEN_STEPS * step;
 }
 
@@ -517,6 +519,7 @@ void cfn_search_create(const struct cfn_model *model, const struct cfn_budget *b
         worker->found = found;
         worker->fixes = !(budget->without & CFN_WITHOUT_FIXING);
         worker->goes_on = !(budget->without & CFN_WITHOUT_GOING_ON);
+        worker->excludes = !(budget->without & CFN_WITHOUT_CONFLICTS);
         worker->clears = !(budget->without & CFN_WITHOUT_CLEARING);
         worker->widens = !(budget->without & CFN_WITHOUT_WIDE);
         worker->user = worker->state.user = search;

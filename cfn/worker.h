@@ -33,10 +33,11 @@ struct cfn_worker {
                   const struct cfn_point *p); /* may be NULL; locks by itself */
     void *user;
     bool stopped;
-    bool fixes;   /* the proof leaves out values by what a pass certifies (CFN_WITHOUT_FIXING clears it) */
-    bool goes_on; /* dual phases go on where there is nothing to move (CFN_WITHOUT_GOING_ON clears it) */
-    bool widens;  /* neighbourhood search makes wide moves, too (CFN_WITHOUT_WIDE clears it) */
-    bool clears;  /* points have what is forbidden moved out of them (CFN_WITHOUT_CLEARING clears it) */
+    bool fixes;    /* the proof leaves out values by what a pass certifies (CFN_WITHOUT_FIXING clears it) */
+    bool goes_on;  /* dual phases go on where there is nothing to move (CFN_WITHOUT_GOING_ON clears it) */
+    bool widens;   /* neighbourhood search makes wide moves, too (CFN_WITHOUT_WIDE clears it) */
+    bool clears;   /* points have what is forbidden moved out of them (CFN_WITHOUT_CLEARING clears it) */
+    bool excludes; /* bounds see which values do not fit beside each other (CFN_WITHOUT_CONFLICTS) */
     unsigned asked;
 
     struct cfn_trws trws;          /* over model, or over what clusters relax it to */
