@@ -14,7 +14,7 @@
 #include "cfn/worker.h"
 
 /* Of worker->point, under worker->unary; priced again afterwards. Whether nothing in it is forbidden then. A
- * point with nothing forbidden is left as it is, one with very many, too; at most the work of a few passes. */
+ * point with nothing forbidden is left alone, one with very many, too; at most the work of a few passes. */
 bool cfn_clear(struct cfn_worker *worker);
 
 #endif

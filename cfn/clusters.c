@@ -12,8 +12,8 @@
 #include <stdlib.h>
 
 enum { MOST_DEGREE = 24 }; /* pairs of neighbours of a node beyond it are not looked at: hubs have too many */
-/* Conflicts: of a pair's table, at least; entries of all, of the model's tables, at most: they make every pass
- * dearer. */
+/* Conflicts: of a pair's table, at least; entries of all, of the model's tables, at most: they make every
+ * pass dearer. */
 static const double least_share = 0.08, most_tables = 0.5;
 static const double most_entries = 1 << 21; /* that all clusters move: 16 MiB of a session's bytes a worker */
 

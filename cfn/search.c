@@ -62,7 +62,7 @@ static const double probe_share = 0.05; /* of the budget, for probing every valu
 static const double dive_share = 0.5;   /* of D, has room for LEAST_DIVES */
 static const double sweep_share =
     0.1; /* of tightening's work: cells that a sweep over all clusters touches */
-/* gap worth it, of the cost, and while multipliers rise; raise of the bound worth another round, of the gap */
+/* gap worth it, of the cost, and while multipliers rise; raise of the bound worth another, of the gap */
 static const double least_gap = 1e-3, wide_gap = 0.05, worth_tightening = 0.01;
 static const double last_stage = 0.85, most_units = 1e12;
 static const double worth_waiting = 5e-6; /* of the cost: a run that gains less in a round is over soon */
@@ -399,8 +399,8 @@ static bool may_dive(const struct cfn_search *search)
 }
 
 /* Where there is room for it and a gap is left, of which clusters closed some when they were last tried. A
- * wide gap is not of multipliers alone, and messages that know of cycles lead to other points: then also while
- * the multipliers rise. */
+ * wide gap is not of multipliers alone, and messages that know of cycles lead to other points: then also
+ * while the multipliers rise. */
 static bool may_tighten(const struct cfn_search *search)
 {
     const struct cfn_point *best = best_of_all(search);

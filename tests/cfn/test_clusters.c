@@ -1,9 +1,10 @@
 /* links: cfn */
 /* label: unit */
 /* Clusters: on small networks with cycles nothing that a phase moves makes any assignment within the limit
- * dearer in the relaxed model (nor any other where conflicts are left out), and the bounds certified there stay at or below the optimum, with a limit and without one; a
- * cycle of contradictions that links alone do not see is bounded exactly; more cells give more clusters. In
- * the search: one thread and two give the same bytes, and bounds are better than without. */
+ * dearer in the relaxed model (nor any other where conflicts are left out), and the bounds certified there
+ * stay at or below the optimum, with a limit and without one; a cycle of contradictions that links alone do
+ * not see is bounded exactly; more cells give more clusters. In the search: one thread and two give the same
+ * bytes, and bounds are better than without. */
 #include "tests/cfn/grid_problem.h"
 #include "tests/cfn/random_problem.h"
 

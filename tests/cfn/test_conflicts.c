@@ -1,8 +1,8 @@
 /* links: cfn */
 /* label: unit */
-/* Conflicts: what is marked is exactly what the limit excludes, looked up item by item on random networks, and
- * no assignment within the limit has it; the largest shares come first, as many as there is room for. Two
- * nodes of which one can be large are bounded exactly with them, and at half of it, whatever the
+/* Conflicts: what is marked is exactly what the limit excludes, looked up item by item on random networks,
+ * and no assignment within the limit has it; the largest shares come first, as many as there is room for.
+ * Two nodes of which one can be large are bounded exactly with them, and at half of it, whatever the
  * multiplier, without. */
 #include "tests/cfn/random_problem.h"
 
