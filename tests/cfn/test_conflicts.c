@@ -194,7 +194,7 @@ static void two_that_do_not_fit_are_bounded_exactly(void **state)
     assert_int_equal(bound_under(&with.relaxed, 0), PRICE);
     for (double price = 0; price <= 30; price += 0.5)
         assert_true(bound_under(&without.relaxed, price) <= PRICE / 2);
-    assert_int_equal(bound_under(&without.relaxed, PRICE / LARGE), PRICE / 2);
+    assert_int_equal(bound_under(&without.relaxed, (double)PRICE / LARGE), PRICE / 2);
     cfn_clusters_release(&with);
     cfn_clusters_release(&without);
     cfn_model_release(&model);
