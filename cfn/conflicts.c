@@ -7,9 +7,8 @@
 
 #include <stdlib.h>
 
-static const size_t most_uses = (size_t)1 << 21; /* times x values: 16 MiB while pairs are looked for */
-static const uint64_t most_work = UINT64_C(1)
-                                  << 27; /* comparisons: on small models all pairs, ten times over */
+static const size_t most_uses = (size_t)1 << 21;     /* times x values: 16 MiB while pairs are looked for */
+static const uint64_t most_work = UINT64_C(1) << 24; /* looking ends there: sixteen units */
 
 struct looking { /* scratch */
     const struct cfn_model *model;

@@ -215,8 +215,10 @@ static void prove(struct cfn_search *search, struct cfn_worker *worker)
 /* Worker 0 may take longer over it, and is mostly done sooner. */
 static void tighten(const struct cfn_search *search, struct cfn_worker *worker)
 {
-    if (!worker->clusters)
+    if (!worker->clusters) {
         cfn_tighten_begin(worker, search->units * unit_work * sweep_share);
+        worker->work += worker->clusters->conflicts.work;
+    }
     if (worker->number == 0) {
         cfn_tighten_phase(worker);
         return;
