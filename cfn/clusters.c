@@ -201,10 +201,10 @@ static void list_links(struct choice *choice)
                     .first = i, .second = model->arcs[k].other, .arc = &model->arcs[k]};
 }
 
-/* links with conflicts, and further ones where there is none */
+/* links with conflicts, and further ones where there is none: at most as many as the model has */
 static void add_conflicts(struct choice *choice, const struct cfn_conflicts *conflicts)
 {
-    for (int32_t k = 0; k < conflicts->count; k++) {
+    for (int32_t k = 0; k < conflicts->count && k < choice->model->link_count; k++) {
         const struct cfn_conflict *conflict = &conflicts->at[k];
         int32_t link = link_between(choice, conflict->one, conflict->other);
         if (link < 0) {
@@ -213,6 +213,32 @@ static void add_conflicts(struct choice *choice, const struct cfn_conflicts *con
         }
         choice->links.at[link].never = conflicts->never + conflict->never;
     }
+}
+
+/* What no assignment costs more than, as far as that fits beside what clusters move. */
+static int64_t greatest_cost(const struct cfn_model *model)
+{
+    int64_t sum = 1;
+    for (int32_t i = 0; i < model->node_count; i++) {
+        int64_t most = 0;
+        for (int32_t a = 0; a < model->size[i]; a++) {
+            int64_t cost = model->unary[model->offset[i] + (size_t)a];
+            most = cfn_infinite(cost) || llabs(cost) < most ? most : llabs(cost);
+        }
+        for (uint32_t k = model->first_arc[i]; k < model->first_arc[i + 1] && sum < CFN_MOST_MOVED; k++) {
+            const struct cfn_arc *arc = &model->arcs[k];
+            int64_t entry_most = 0;
+            for (int32_t a = 0; a < model->size[i] && arc->other > i; a++)
+                for (int32_t b = 0; b < model->size[arc->other]; b++) {
+                    int64_t entry = arc->exact[(size_t)a * arc->own + (size_t)b * arc->step];
+                    entry_most = cfn_infinite(entry) || llabs(entry) < entry_most ? entry_most : llabs(entry);
+                }
+            sum += entry_most < CFN_MOST_MOVED ? entry_most : CFN_MOST_MOVED;
+        }
+        sum += most < CFN_MOST_MOVED ? most : CFN_MOST_MOVED;
+        sum = sum < CFN_MOST_MOVED ? sum : CFN_MOST_MOVED;
+    }
+    return sum;
 }
 
 /* ---- the relaxed model ---- */
@@ -326,6 +352,7 @@ void cfn_clusters_create(const struct cfn_model *model, double most_cells, bool 
     if (excludes)
         cfn_conflicts_create(model, least_share, most_tables * (double)model->table_work,
                              &clusters->conflicts);
+    clusters->penalty = greatest_cost(model);
     add_conflicts(&choice, &clusters->conflicts);
     collect_pairs(&choice);
     collect_candidates(&choice);
@@ -379,18 +406,18 @@ static void load_link(struct cfn_clusters *clusters, const struct cfn_relaxed_li
         }
 }
 
-/* the model's table of a clustered link; zeros for a chord; without what is in conflict */
+/* the model's table of a clustered link; zeros for a chord; with the penalty where there is a conflict */
 static void start_link(struct cfn_clusters *clusters, const struct cfn_relaxed_link *link)
 {
     const struct cfn_model *model = clusters->model;
     int32_t width = model->width[link->second];
     for (int32_t a = 0; a < model->size[link->first]; a++)
         for (int32_t b = 0; b < model->size[link->second]; b++)
-            clusters->exact[link->table + (size_t)a * (size_t)width + (size_t)b] =
+            clusters->exact[link->table + (size_t)a * (size_t)width + (size_t)b] = cfn_add(
+                link->arc ? link->arc->exact[(size_t)a * link->arc->own + (size_t)b * link->arc->step] : 0,
                 link->never && link->never[(size_t)a * (size_t)model->size[link->second] + (size_t)b]
-                    ? CFN_INFINITE
-                : link->arc ? link->arc->exact[(size_t)a * link->arc->own + (size_t)b * link->arc->step]
-                            : 0;
+                    ? clusters->penalty
+                    : 0);
 }
 
 void cfn_clusters_load(struct cfn_clusters *clusters)

@@ -11,8 +11,9 @@
  *
  * The relaxed model has the nodes, values and items of the model and every link's table with what clusters
  * moved to it: no assignment within the limit costs more there, so that its bounds are the model's, whatever
- * was moved. Beyond the limit some are infinite: pairs of values that leave too little room for everyone else
- * (conflicts.h). */
+ * was moved. Beyond the limit some cost a penalty more, as much as anything can cost: pairs of values that leave too
+ * little room for everyone else (conflicts.h). It is finite: a value may exclude all of another node's, and
+ * infinite costs that come from passes, not from tables, leave nothing of a sum. */
 #ifndef TOAST_CFN_CLUSTERS_H
 #define TOAST_CFN_CLUSTERS_H
 
@@ -42,6 +43,7 @@ struct cfn_clusters {
     struct cfn_model relaxed;
     struct cfn_relaxed_link *links; /* relaxed.link_count */
     struct cfn_conflicts conflicts;
+    int64_t penalty; /* of a conflict */
     struct cfn_cluster *at;
     int32_t count;
     size_t moved_count, entry_count, column_count;
@@ -52,8 +54,8 @@ struct cfn_clusters {
 };
 
 /* Without clusters where there are no short cycles; the cheapest where a sweep over all would touch more than
- * most_cells. excludes: pairs of values that do not fit beside each other are infinite, on links of their own
- * where there are none. Everything moved is 0. */
+ * most_cells. excludes: pairs of values that do not fit beside each other pay a penalty, on links of their
+ * own where there are none. Everything moved is 0. */
 void cfn_clusters_create(const struct cfn_model *model, double most_cells, bool excludes,
                          struct cfn_clusters *clusters);
 void cfn_clusters_release(struct cfn_clusters *clusters);

@@ -88,7 +88,7 @@ static int64_t cost_of(const struct cfn_model *model, const int32_t *value)
     return sum;
 }
 
-/* -> how many assignments beyond the limit are infinite there and not in the model */
+/* -> how many assignments beyond the limit are dearer there than in the model */
 static int nowhere_dearer(const struct relaxed *made)
 {
     struct cfn_point point;
@@ -99,7 +99,7 @@ static int nowhere_dearer(const struct relaxed *made)
         int64_t cost = cost_of(&made->model, point.value),
                 relaxed = cost_of(&made->worker.clusters->relaxed, point.value);
         cfn_point_evaluate(&made->model, &point, made->worker.profile);
-        if (cost != INT64_MAX && relaxed == INT64_MAX) {
+        if (cost != INT64_MAX && relaxed != INT64_MAX && relaxed > cost) {
             assert_true(made->worker.excludes && point.worst > 0);
             excluded++;
             continue;
