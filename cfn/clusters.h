@@ -11,9 +11,9 @@
  *
  * The relaxed model has the nodes, values and items of the model and every link's table with what clusters
  * moved to it: no assignment within the limit costs more there, so that its bounds are the model's, whatever
- * was moved. Beyond the limit some cost a penalty more, as much as anything can cost: pairs of values that leave too
- * little room for everyone else (conflicts.h). It is finite: a value may exclude all of another node's, and
- * infinite costs that come from passes, not from tables, leave nothing of a sum. */
+ * was moved. Beyond the limit some cost a penalty more, as much as anything can cost: pairs of values that
+ * leave too little room for everyone else (conflicts.h). It is finite: a value may exclude all of another
+ * node's, and infinite costs that come from passes, not from tables, leave nothing of a sum. */
 #ifndef TOAST_CFN_CLUSTERS_H
 #define TOAST_CFN_CLUSTERS_H
 
