@@ -103,7 +103,8 @@ static int measure_all(char *argument, struct cfn_budget budget, int ablation, i
                  {"- branch", CFN_WITHOUT_BRANCH},       {"- prove", CFN_WITHOUT_PROVE},
                  {"- dives", CFN_WITHOUT_DIVES},         {"- going on", CFN_WITHOUT_GOING_ON},
                  {"- implied", CFN_WITHOUT_IMPLIED},     {"- fixing", CFN_WITHOUT_FIXING},
-                 {"- wide", CFN_WITHOUT_WIDE},           {"- clusters", CFN_WITHOUT_CLUSTERS}};
+                 {"- wide", CFN_WITHOUT_WIDE},           {"- clusters", CFN_WITHOUT_CLUSTERS},
+                 {"- clearing", CFN_WITHOUT_CLEARING},   {"- conflicts", CFN_WITHOUT_CONFLICTS}};
     double published = 0;
     char *colon = strchr(argument, ':');
     if (colon) {

@@ -12,6 +12,9 @@
 #include <stdlib.h>
 
 enum { MOST_DEGREE = 24 }; /* pairs of neighbours of a node beyond it are not looked at: hubs have too many */
+/* Conflicts: of a pair's table, at least; entries of all, of the model's tables, at most: they make every
+ * pass dearer. */
+static const double least_share = 0.08, most_tables = 0.5;
 static const double most_entries = 1 << 21; /* that all clusters move: 16 MiB of a session's bytes a worker */
 
 struct pair { /* nodes one < other with a common neighbour */
@@ -21,7 +24,7 @@ struct pair { /* nodes one < other with a common neighbour */
 struct candidate {         /* pairs[from .. to) are of the same two nodes */
     double cells, entries; /* of its clusters: that a sweep touches, that they move */
     size_t from, to;
-    bool joined;
+    bool joined, linked; /* by a link of the model; by one of conflicts */
 };
 
 struct choice {
@@ -124,7 +127,9 @@ static void collect_candidates(struct choice *choice)
     const struct pair *pairs = choice->pairs.at;
     for (size_t from = 0, to; from < choice->pairs.count; from = to) {
         struct candidate candidate = {
-            .from = from, .joined = arc_between(model, pairs[from].one, pairs[from].other) != NULL};
+            .from = from,
+            .joined = arc_between(model, pairs[from].one, pairs[from].other) != NULL,
+            .linked = chord_between(choice, pairs[from].one, pairs[from].other) >= 0};
         for (to = from; to < choice->pairs.count && pairs[to].one == pairs[from].one &&
                         pairs[to].other == pairs[from].other;
              to++)
@@ -133,7 +138,7 @@ static void collect_candidates(struct choice *choice)
                 candidate.entries += entries_of(model, &pairs[to]);
             }
         candidate.to = to;
-        if (candidate.cells > 0 && (candidate.joined || to - from > 1))
+        if (candidate.cells > 0 && (candidate.joined || candidate.linked || to - from > 1))
             VEC_PUSH(&choice->candidates, candidate);
     }
     if (choice->candidates.count)
@@ -168,9 +173,10 @@ static double choose(struct choice *choice, double most_cells)
         const struct pair *pairs = choice->pairs.at;
         if (cells + candidate->cells > most_cells || entries + candidate->entries > most_entries)
             break;
-        if (!candidate->joined && crossed(choice, candidate))
+        bool chord = !candidate->joined && !candidate->linked;
+        if (chord && crossed(choice, candidate))
             continue;
-        if (!candidate->joined)
+        if (chord)
             add_chord(choice, pairs[candidate->from].one, pairs[candidate->from].other);
         cells += candidate->cells;
         entries += candidate->entries;
@@ -195,25 +201,74 @@ static void list_links(struct choice *choice)
                     .first = i, .second = model->arcs[k].other, .arc = &model->arcs[k]};
 }
 
+/* links with conflicts, and further ones where there is none: at most as many as the model has */
+static void add_conflicts(struct choice *choice, const struct cfn_conflicts *conflicts)
+{
+    for (int32_t k = 0; k < conflicts->count && k < choice->model->link_count; k++) {
+        const struct cfn_conflict *conflict = &conflicts->at[k];
+        int32_t link = link_between(choice, conflict->one, conflict->other);
+        if (link < 0) {
+            link = (int32_t)choice->links.count;
+            add_chord(choice, conflict->one, conflict->other);
+        }
+        choice->links.at[link].never = conflicts->never + conflict->never;
+    }
+}
+
+/* What no assignment costs more than, as far as that fits beside what clusters move. */
+static int64_t greatest_cost(const struct cfn_model *model)
+{
+    int64_t sum = 1;
+    for (int32_t i = 0; i < model->node_count; i++) {
+        int64_t most = 0;
+        for (int32_t a = 0; a < model->size[i]; a++) {
+            int64_t cost = model->unary[model->offset[i] + (size_t)a];
+            most = cfn_infinite(cost) || llabs(cost) < most ? most : llabs(cost);
+        }
+        for (uint32_t k = model->first_arc[i]; k < model->first_arc[i + 1] && sum < CFN_MOST_MOVED; k++) {
+            const struct cfn_arc *arc = &model->arcs[k];
+            int64_t entry_most = 0;
+            for (int32_t a = 0; a < model->size[i] && arc->other > i; a++)
+                for (int32_t b = 0; b < model->size[arc->other]; b++) {
+                    int64_t entry = arc->exact[(size_t)a * arc->own + (size_t)b * arc->step];
+                    entry_most = cfn_infinite(entry) || llabs(entry) < entry_most ? entry_most : llabs(entry);
+                }
+            sum += entry_most < CFN_MOST_MOVED ? entry_most : CFN_MOST_MOVED;
+        }
+        sum += most < CFN_MOST_MOVED ? most : CFN_MOST_MOVED;
+        sum = sum < CFN_MOST_MOVED ? sum : CFN_MOST_MOVED;
+    }
+    return sum;
+}
+
 /* ---- the relaxed model ---- */
 
-static void place_tables(struct cfn_clusters *clusters)
+/* once for each link that needs one; -> its size */
+static size_t place_table(struct cfn_clusters *clusters, int32_t number)
 {
     const struct cfn_model *model = clusters->model;
+    struct cfn_relaxed_link *link = &clusters->links[number];
+    size_t size = (size_t)model->size[link->first] * (size_t)model->width[link->second];
+    if (link->clustered)
+        return size;
+    link->clustered = true;
+    link->table = clusters->entry_count;
+    link->columns = clusters->column_count;
+    clusters->entry_count += size;
+    clusters->column_count += (size_t)model->size[link->second] * (size_t)model->width[link->first];
+    return size;
+}
+
+static void place_tables(struct cfn_clusters *clusters, int32_t link_count)
+{
     for (int32_t k = 0; k < clusters->count; k++)
         for (int l = 0; l < CFN_CLUSTER_LINKS; l++) {
-            struct cfn_relaxed_link *link = &clusters->links[clusters->at[k].link[l]];
-            size_t size = (size_t)model->size[link->first] * (size_t)model->width[link->second];
             clusters->at[k].moved[l] = clusters->moved_count;
-            clusters->moved_count += size;
-            if (link->clustered)
-                continue;
-            link->clustered = true;
-            link->table = clusters->entry_count;
-            link->columns = clusters->column_count;
-            clusters->entry_count += size;
-            clusters->column_count += (size_t)model->size[link->second] * (size_t)model->width[link->first];
+            clusters->moved_count += place_table(clusters, clusters->at[k].link[l]);
         }
+    for (int32_t k = 0; k < link_count; k++)
+        if (clusters->links[k].never)
+            (void)place_table(clusters, k);
 }
 
 static void add_arc(struct cfn_clusters *clusters, uint32_t *next, int32_t number, bool turned)
@@ -286,20 +341,26 @@ static void make_relaxed(struct cfn_clusters *clusters, int32_t link_count)
     free(next);
 }
 
-void cfn_clusters_create(const struct cfn_model *model, double most_cells, struct cfn_clusters *clusters)
+void cfn_clusters_create(const struct cfn_model *model, double most_cells, bool excludes,
+                         struct cfn_clusters *clusters)
 {
     struct choice choice = {.model = model,
                             .chord_of = mem_alloc(((size_t)model->node_count + 1) * sizeof(int32_t))};
     memset(choice.chord_of, 0xff, ((size_t)model->node_count + 1) * sizeof(int32_t));
     list_links(&choice);
     *clusters = (struct cfn_clusters){.model = model};
+    if (excludes)
+        cfn_conflicts_create(model, least_share, most_tables * (double)model->table_work,
+                             &clusters->conflicts);
+    clusters->penalty = greatest_cost(model);
+    add_conflicts(&choice, &clusters->conflicts);
     collect_pairs(&choice);
     collect_candidates(&choice);
     clusters->cells = (uint64_t)choose(&choice, most_cells);
     clusters->count = (int32_t)choice.clusters.count;
     clusters->at = choice.clusters.at;
     clusters->links = choice.links.at;
-    place_tables(clusters);
+    place_tables(clusters, (int32_t)choice.links.count);
     clusters->moved = mem_zalloc(clusters->moved_count + 1, sizeof *clusters->moved);
     clusters->exact = mem_zalloc(clusters->entry_count + 1, sizeof *clusters->exact);
     clusters->columns = mem_alloc((clusters->column_count + 16) * sizeof *clusters->columns);
@@ -313,6 +374,7 @@ void cfn_clusters_create(const struct cfn_model *model, double most_cells, struc
 
 void cfn_clusters_release(struct cfn_clusters *clusters)
 {
+    cfn_conflicts_release(&clusters->conflicts);
     free(clusters->at);
     free(clusters->links);
     free(clusters->moved);
@@ -344,15 +406,18 @@ static void load_link(struct cfn_clusters *clusters, const struct cfn_relaxed_li
         }
 }
 
-/* the model's table of a clustered link; zeros for a chord */
+/* the model's table of a clustered link; zeros for a chord; with the penalty where there is a conflict */
 static void start_link(struct cfn_clusters *clusters, const struct cfn_relaxed_link *link)
 {
     const struct cfn_model *model = clusters->model;
     int32_t width = model->width[link->second];
     for (int32_t a = 0; a < model->size[link->first]; a++)
         for (int32_t b = 0; b < model->size[link->second]; b++)
-            clusters->exact[link->table + (size_t)a * (size_t)width + (size_t)b] =
-                link->arc ? link->arc->exact[(size_t)a * link->arc->own + (size_t)b * link->arc->step] : 0;
+            clusters->exact[link->table + (size_t)a * (size_t)width + (size_t)b] = cfn_add(
+                link->arc ? link->arc->exact[(size_t)a * link->arc->own + (size_t)b * link->arc->step] : 0,
+                link->never && link->never[(size_t)a * (size_t)model->size[link->second] + (size_t)b]
+                    ? clusters->penalty
+                    : 0);
 }
 
 void cfn_clusters_load(struct cfn_clusters *clusters)

@@ -10,11 +10,14 @@
  *     moved[01](a, b) + moved[12](b, c) + moved[02](a, c) <= 0      for all a, b, c, in integers
  *
  * The relaxed model has the nodes, values and items of the model and every link's table with what clusters
- * moved to it: no assignment costs more there, so that its bounds are the model's, whatever was moved. */
+ * moved to it: no assignment within the limit costs more there, so that its bounds are the model's, whatever
+ * was moved. Beyond the limit some cost a penalty more, as much as anything can cost: pairs of values that
+ * leave too little room for everyone else (conflicts.h). It is finite: a value may exclude all of another
+ * node's, and infinite costs that come from passes, not from tables, leave nothing of a sum. */
 #ifndef TOAST_CFN_CLUSTERS_H
 #define TOAST_CFN_CLUSTERS_H
 
-#include "cfn/model.h"
+#include "cfn/conflicts.h"
 
 enum { CFN_CLUSTER_LINKS = 3 };
 #define CFN_MOST_MOVED                                                                                       \
@@ -29,8 +32,9 @@ struct cfn_cluster {
 struct cfn_relaxed_link {
     int32_t first, second;     /* nodes, ascending */
     const struct cfn_arc *arc; /* of the model, at first; NULL: a chord */
-    bool clustered;
-    size_t table;   /* of a clustered link: where its entries begin in `exact`, and in scratch of that size */
+    const uint8_t *never;      /* of conflicts, by values of first and second; NULL: none */
+    bool clustered;            /* or with conflicts: it has a table of its own */
+    size_t table;   /* of such a link: where its entries begin in `exact`, and in scratch of that size */
     size_t columns; /* where they begin in columns; rows stand at `table` */
 };
 
@@ -38,6 +42,8 @@ struct cfn_clusters {
     const struct cfn_model *model; /* borrowed */
     struct cfn_model relaxed;
     struct cfn_relaxed_link *links; /* relaxed.link_count */
+    struct cfn_conflicts conflicts;
+    int64_t penalty; /* of a conflict */
     struct cfn_cluster *at;
     int32_t count;
     size_t moved_count, entry_count, column_count;
@@ -48,8 +54,10 @@ struct cfn_clusters {
 };
 
 /* Without clusters where there are no short cycles; the cheapest where a sweep over all would touch more than
- * most_cells. Everything moved is 0. */
-void cfn_clusters_create(const struct cfn_model *model, double most_cells, struct cfn_clusters *clusters);
+ * most_cells. excludes: pairs of values that do not fit beside each other pay a penalty, on links of their
+ * own where there are none. Everything moved is 0. */
+void cfn_clusters_create(const struct cfn_model *model, double most_cells, bool excludes,
+                         struct cfn_clusters *clusters);
 void cfn_clusters_release(struct cfn_clusters *clusters);
 /* the relaxed tables from what was moved */
 void cfn_clusters_load(struct cfn_clusters *clusters);

@@ -11,6 +11,7 @@
  * under new prices round to more different places than those of a long dual phase. */
 #include "cfn/dive.h"
 
+#include "cfn/clear.h"
 #include "cfn/kernel.h"
 
 #include <math.h>
@@ -63,7 +64,7 @@ void cfn_dive_land(struct cfn_worker *worker)
             worker->unary[a] = CFN_HUGE;
     worker->work += worker->trws.model->table_work + model->forest_work + cfn_price_work(model);
     cfn_worker_improve(worker, MOVES);
-    if (!worker->point.forbidden && (double)worker->point.worst < near_limit * (double)model->limit)
+    if ((double)worker->point.worst < near_limit * (double)model->limit && cfn_clear(worker))
         cfn_worker_finish(worker, &worker->point);
 }
 

@@ -20,6 +20,8 @@
  * Estimates steer, they are never shown: w->bound only changes by cfn_trws_certify. */
 #include "cfn/dual.h"
 
+#include "cfn/clear.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,11 +75,9 @@ void cfn_dual_certify(struct cfn_worker *worker)
     worker->work += CFN_CERTIFY_PASSES * worker->trws.model->table_work;
 }
 
-/* worth a repair: nothing forbidden, nearly within the limit, and not much dearer than the best */
+/* worth a repair, once nothing in it is forbidden: nearly within the limit, not much dearer than the best */
 static bool promising(const struct cfn_worker *worker, int step)
 {
-    if (worker->point.forbidden)
-        return false;
     if (!worker->has_best)
         return step % TRY_EVERY == 0 &&
                (double)worker->point.worst < excess_without * (double)worker->model->limit;
@@ -93,7 +93,7 @@ void cfn_dual_start(struct cfn_worker *worker)
     cfn_trws_round(&worker->trws, worker->point.value);
     cfn_price_unary(worker->model, worker->trws.prices, 1, worker->unary);
     cfn_worker_improve(worker, START_MOVES);
-    if (promising(worker, 0))
+    if (promising(worker, 0) && cfn_clear(worker) && promising(worker, 0))
         cfn_worker_finish(worker, &worker->point);
 }
 
@@ -181,7 +181,7 @@ static void one_step(struct cfn_worker *worker, int passes, int moves, int step)
     cfn_worker_improve(worker, moves);
     for (int32_t time = 0; time < model->time_count; time++)
         worker->average[time] = keep * worker->average[time] + (1 - keep) * (double)worker->profile[time];
-    if (promising(worker, step))
+    if (promising(worker, step) && cfn_clear(worker) && promising(worker, step))
         cfn_worker_finish(worker, &worker->point);
 }
 

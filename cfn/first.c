@@ -6,6 +6,7 @@
  * repaired. */
 #include "cfn/first.h"
 
+#include "cfn/clear.h"
 #include "cfn/kernel.h"
 
 #include <math.h>
@@ -89,7 +90,7 @@ static void scan_prices(struct cfn_worker *worker)
             low = at;
         else
             high = at;
-        if (!worker->point.forbidden && (double)worker->point.worst < near_limit * (double)model->limit)
+        if ((double)worker->point.worst < near_limit * (double)model->limit && cfn_clear(worker))
             cfn_worker_finish(worker, &worker->point);
     }
 }

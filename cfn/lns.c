@@ -42,28 +42,6 @@ static const double least_cells = 512;                   /* of their largest tab
 static const double left_share = 0.25;  /* of what is left of the phase, for the tables of one */
 static const double reward_kept = 0.97; /* of rewards, from scale to scale */
 
-/* breadth first from a random node; returns the size */
-static int32_t grow_ball(struct cfn_worker *worker, int32_t size)
-{
-    const struct cfn_model *model = worker->model;
-    int32_t count = 0, start = (int32_t)rng_below(&worker->rng, (uint64_t)model->node_count);
-    worker->seen[start] = ++worker->seen_now;
-    worker->ball[count++] = start;
-    for (int32_t at = 0; at < count && count < size; at++) {
-        uint32_t from = model->first_arc[worker->ball[at]],
-                 degree = model->first_arc[worker->ball[at] + 1] - from;
-        uint32_t turn = degree ? (uint32_t)rng_below(&worker->rng, degree) : 0;
-        for (uint32_t k = 0; k < degree && count < size; k++) {
-            int32_t other = model->arcs[from + (k + turn) % degree].other;
-            if (worker->seen[other] == worker->seen_now)
-                continue;
-            worker->seen[other] = worker->seen_now;
-            worker->ball[count++] = other;
-        }
-    }
-    return count;
-}
-
 static double price_of(const struct cfn_worker *worker, int64_t cost, int64_t worst)
 {
     return (double)cost + (worst > 0 ? worker->rho * (double)worst : 0);
@@ -149,7 +127,8 @@ static void one_trial(struct cfn_worker *worker, double unit, double threshold, 
     double noise =
         rng_below(&worker->rng, 2) ? unit * cfn_log_uniform(&worker->rng, least_noise, most_noise) : 0;
     double before = price_of(worker, state->at.cost, state->at.worst);
-    int32_t count = grow_ball(worker, size);
+    int32_t count =
+        cfn_worker_ball(worker, (int32_t)rng_below(&worker->rng, (uint64_t)model->node_count), size);
     int32_t changes = wide
                           ? wide_move(worker, count)
                           : cfn_forest_move(&worker->forest, &worker->rng, worker->ball, count, worker->unary,

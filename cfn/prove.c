@@ -9,8 +9,9 @@
  *             M. Savelsbergh 1994)
  *   refine    the leaf of least bound: multipliers and messages of its own, from which its children start,
  *             and its values again by what a pass certifies
- *   expand    it, on the node whose branching raised bounds most so far (pseudo-costs,
- *             M. Benichou et al. 1971); one child for each value left
+ *   expand    it, on the node whose branching raised the least bound of the children most so far
+ *             (pseudo-costs, M. Benichou et al. 1971), among those with two likely values or more; one child
+ *             for each value near the leaf's bound, and one for all others together
  *   prune     values that do not fit beside everyone else's least usage; children at or above the best answer
  *   raise     w->bound to the least bound of all leaves, or to the best answer when none is left
  *
@@ -41,6 +42,9 @@ static const uint64_t most_table_work = 400000;          /* entries a pass; then
 static const size_t most_values = 16384;                 /* the root alone takes a certificate for each */
 static const double first_level = 0.5, level_down = 0.6; /* of the gap; after a step that did not help */
 static const double gain_kept = 0.7, gain_new = 0.3;     /* of a node's running mean */
+/* What children gain counts as the least of them and this share of their mean. Of a leaf's gap to the best
+ * answer: how near its bound a value is likely in the leaf's best answer, and has a child of its own. */
+static const double mean_share = 0.1, likely_share = 0.05, alone_share = 0.1;
 
 struct proving { /* scratch of one phase */
     struct cfn_worker *worker;
@@ -51,6 +55,7 @@ struct proving { /* scratch of one phase */
     double *centre, *g;                            /* multipliers: best of this leaf, direction */
     int64_t *least;                                /* usage at each time with every node at its least */
     uint8_t *child, *leaf;
+    bool *alone; /* by value of the node at hand: a child of its own; the others are one together */
     int64_t *child_bound;
     int64_t *value_bound; /* by padded value: no answer with it costs less */
 };
@@ -246,26 +251,39 @@ static int32_t values_left(const struct cfn_model *model, const uint8_t *mask, i
     return left;
 }
 
-static void fix(const struct cfn_model *model, const uint8_t *from, uint8_t *to, int32_t i, int32_t a)
+/* the child of node i that has the value a: it alone, or all that are not alone */
+static void fix(const struct proving *proving, const uint8_t *from, uint8_t *to, int32_t i, int32_t a)
 {
+    const struct cfn_model *model = proving->model;
     memcpy(to, from, model->value_count);
-    memset(to + model->offset[i], 1, (size_t)model->size[i]);
-    to[model->offset[i] + (size_t)a] = 0;
+    for (int32_t b = 0; b < model->size[i]; b++)
+        if (b != a && (proving->alone[a] || proving->alone[b]))
+            to[model->offset[i] + (size_t)b] = 1;
 }
 
-/* Bounds of the children on node i into p->child_bound (INT64_MAX: none); the mean of what they gain. Runs on
- * past the phase's end; worth nothing when w->stopped is set. */
+/* whether an earlier value stands for the child that has a, too */
+static bool is_covered(const struct proving *proving, const uint8_t *leaf, int32_t i, int32_t a)
+{
+    for (int32_t b = 0; b < a && !proving->alone[a]; b++)
+        if (!proving->alone[b] && !leaf[proving->model->offset[i] + (size_t)b])
+            return true;
+    return false;
+}
+
+/* Bounds of the children on node i into p->child_bound (INT64_MAX: none); what they gain, the least and a
+ * little of the mean: the tree's bound is that of its least leaf. Runs on past the phase's end; worth nothing
+ * when w->stopped is set. */
 static double try_node(struct proving *proving, const uint8_t *leaf, int64_t leaf_bound, int32_t i, int steps)
 {
     const struct cfn_model *model = proving->model;
-    double sum = 0, top = (double)proving->worker->best.cost - (double)leaf_bound;
+    double sum = 0, lowest = HUGE_VAL, top = (double)proving->worker->best.cost - (double)leaf_bound;
     int32_t left = 0;
     for (int32_t a = 0; a < model->size[i]; a++) {
         proving->child_bound[a] = INT64_MAX;
         (void)cfn_worker_done(proving->worker); /* asks whether to stop */
-        if (leaf[model->offset[i] + (size_t)a] || proving->worker->stopped)
+        if (leaf[model->offset[i] + (size_t)a] || proving->worker->stopped || is_covered(proving, leaf, i, a))
             continue;
-        fix(model, leaf, proving->child, i, a);
+        fix(proving, leaf, proving->child, i, a);
         if (drop_what_does_not_fit(proving, proving->child)) {
             int64_t bound = bound_of(proving, proving->child, steps);
             proving->child_bound[a] = bound > leaf_bound ? bound : leaf_bound;
@@ -273,9 +291,10 @@ static double try_node(struct proving *proving, const uint8_t *leaf, int64_t lea
         double gain =
             proving->child_bound[a] == INT64_MAX ? top : (double)proving->child_bound[a] - (double)leaf_bound;
         sum += gain < top ? gain : top;
+        lowest = gain < lowest ? gain : lowest;
         left++;
     }
-    return left ? sum / left : 0;
+    return left ? lowest + mean_share * sum / left : 0;
 }
 
 static void add_leaf(struct proving *proving, const uint8_t *mask, int64_t bound)
@@ -349,16 +368,8 @@ static bool fix_root(struct proving *proving)
             return false;
         (void)cfn_worker_done(proving->worker); /* asks whether to stop */
     }
-    for (int32_t i = 0; i < model->node_count; i++) { /* what branching on a node gives, before it is tried */
-        double sum = 0, best = (double)proving->worker->best.cost, bound = (double)proving->worker->bound;
-        int32_t count = values_left(model, proving->leaf, i);
-        for (int32_t a = 0; a < model->size[i]; a++)
-            if (!proving->leaf[model->offset[i] + (size_t)a])
-                sum +=
-                    greater(less((double)proving->value_bound[model->offset[i] + (size_t)a], best), bound) -
-                    bound;
-        leaves->gain[i] = sum / count;
-    }
+    for (int32_t i = 0; i < model->node_count; i++)
+        leaves->gain[i] = -1; /* not tried */
     return true;
 }
 
@@ -423,14 +434,91 @@ static int32_t least_leaf(const struct cfn_leaves *leaves)
     return least;
 }
 
-static int32_t choose_node(const struct proving *proving)
+/* What branching on node i may give, before it was tried: by how much the values that may be in the leaf's
+ * best answer differ in what is paid for their usage. A bound under multipliers is of answers that keep the
+ * limit on average, some within it and some beyond; that is where they part. 0: one value is likely, and its
+ * child would be where the leaf is. */
+static double untried_gain(const struct proving *proving, int32_t i, double likely)
+{
+    const struct cfn_model *model = proving->model;
+    const double *prices = proving->worker->trws.prices;
+    double low = HUGE_VAL, high = -HUGE_VAL;
+    for (int32_t a = 0; a < model->size[i]; a++) {
+        size_t at = model->offset[i] + (size_t)a;
+        double paid = 0;
+        if (proving->leaf[at] || (double)proving->value_bound[at] > likely)
+            continue;
+        for (uint32_t k = model->first_item[i]; k < model->first_item[i + 1]; k++)
+            paid += (prices[model->items[k].right] - prices[model->items[k].left]) *
+                    (double)model->items[k].use[a];
+        low = less(low, paid);
+        high = greater(high, paid);
+    }
+    return high > low ? high - low : 0;
+}
+
+static int32_t likely_values(const struct proving *proving, int32_t i, double likely)
+{
+    int32_t count = 0;
+    for (int32_t a = 0; a < proving->model->size[i]; a++) {
+        size_t at = proving->model->offset[i] + (size_t)a;
+        count += !proving->leaf[at] && (double)proving->value_bound[at] <= likely;
+    }
+    return count;
+}
+
+/* Nodes with one likely value come after all others. */
+static double node_score(const struct proving *proving, int32_t i, double bound)
+{
+    const struct cfn_model *model = proving->model;
+    double best = (double)proving->worker->best.cost, gap = best - bound, likely = bound + likely_share * gap,
+           sum = 0, gain = proving->worker->leaves.gain[i];
+    if (!proving->worker->fixes)
+        return gain;
+    for (int32_t a = 0; a < model->size[i]; a++)
+        if (!proving->leaf[model->offset[i] + (size_t)a])
+            sum += greater(less((double)proving->value_bound[model->offset[i] + (size_t)a], best), bound) -
+                   bound;
+    double mean = sum / values_left(model, proving->leaf, i);
+    if (gain < 0)
+        gain = less(untried_gain(proving, i, likely), gap);
+    return gain + mean_share * mean - (likely_values(proving, i, likely) < 2 ? gap : 0);
+}
+
+static int32_t choose_node(const struct proving *proving, int64_t bound)
 {
     int32_t chosen = -1;
-    for (int32_t i = 0; i < proving->model->node_count; i++)
-        if (values_left(proving->model, proving->leaf, i) > 1 &&
-            (chosen < 0 || proving->worker->leaves.gain[i] > proving->worker->leaves.gain[chosen]))
+    double best = 0;
+    for (int32_t i = 0; i < proving->model->node_count; i++) {
+        if (values_left(proving->model, proving->leaf, i) <= 1)
+            continue;
+        double score = node_score(proving, i, (double)bound);
+        if (chosen < 0 || score > best) {
             chosen = i;
+            best = score;
+        }
+    }
     return chosen;
+}
+
+/* The least value, and those that come near the leaf's bound, have a child each, the others one together. */
+static void part_values(struct proving *proving, int32_t node, int64_t bound)
+{
+    const struct cfn_model *model = proving->model;
+    const int64_t *value_bound = proving->value_bound + model->offset[node];
+    double best = (double)proving->worker->best.cost,
+           near = (double)bound + alone_share * (best - (double)bound);
+    int32_t least = -1;
+    memset(proving->alone, 1, (size_t)model->largest);
+    if (!proving->worker->fixes)
+        return;
+    for (int32_t a = 0; a < model->size[node]; a++) {
+        if (proving->leaf[model->offset[node] + (size_t)a])
+            continue;
+        proving->alone[a] = (double)value_bound[a] < near;
+        least = least < 0 || value_bound[a] < value_bound[least] ? a : least;
+    }
+    proving->alone[least] = true; /* a child of all values would be the leaf again */
 }
 
 /* every node has one value: the leaf is an answer, or none */
@@ -482,7 +570,9 @@ static void expand(struct proving *proving)
     memcpy(proving->leaf, leaves->mask + (size_t)at * model->value_count, model->value_count);
     if (worker->fixes)
         bound = refine_leaf(proving, bound);
-    int32_t node = bound == INT64_MAX ? -1 : choose_node(proving);
+    int32_t node = bound == INT64_MAX ? -1 : choose_node(proving, bound);
+    if (node >= 0)
+        part_values(proving, node, bound);
     double gain = node < 0 ? 0 : try_node(proving, proving->leaf, bound, node, CHILD_STEPS);
     start_from_root(proving);
     if (worker->stopped)
@@ -496,11 +586,11 @@ static void expand(struct proving *proving)
             settle_leaf(proving);
         return;
     }
-    leaves->gain[node] = gain_kept * leaves->gain[node] + gain_new * gain;
+    leaves->gain[node] = leaves->gain[node] < 0 ? gain : gain_kept * leaves->gain[node] + gain_new * gain;
     for (int32_t a = 0; a < model->size[node]; a++) {
         if (proving->child_bound[a] >= worker->best.cost)
             continue;
-        fix(model, proving->leaf, proving->child, node, a);
+        fix(proving, proving->leaf, proving->child, node, a);
         if (drop_what_does_not_fit(proving, proving->child))
             add_leaf(proving, proving->child, proving->child_bound[a]);
     }
@@ -527,6 +617,8 @@ void cfn_prove_phase(struct cfn_worker *worker, double probing)
     proving.centre = mem_zalloc(times, sizeof *proving.centre);
     proving.g = mem_zalloc(times, sizeof *proving.g);
     proving.least = mem_zalloc(times, sizeof *proving.least);
+    proving.alone = mem_zalloc((size_t)model->largest + 1, sizeof *proving.alone);
+    memset(proving.alone, 1, (size_t)model->largest);
     proving.child = mem_zalloc(model->value_count + 1, 1);
     proving.leaf = mem_zalloc(model->value_count + 1, 1);
     proving.child_bound = mem_zalloc((size_t)model->largest + 1, sizeof *proving.child_bound);
@@ -555,6 +647,7 @@ void cfn_prove_phase(struct cfn_worker *worker, double probing)
     free(proving.centre);
     free(proving.g);
     free(proving.least);
+    free(proving.alone);
     free(proving.child);
     free(proving.leaf);
     free(proving.child_bound);

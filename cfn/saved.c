@@ -1,8 +1,8 @@
 /* A search between two phases as bytes, and back. One function a struct describes the layout for both
  * directions: `bytes` copies out of the struct or into it.
  *
- *   search    "cfs5" seed units | schedule | hall | worker 0 | worker 1
- *   worker    "cfw4" sizes | random state, work, points, pool, multipliers, bound, rewards, leaves, clusters'
+ *   search    "cfs6" seed units | schedule | hall | worker 0 | worker 1
+ *   worker    "cfw5" sizes | random state, work, points, pool, multipliers, bound, rewards, leaves, clusters'
  *             limit and what they moved, messages
  *
  * Native byte order and sizes: the same build reads what it wrote, others see another magic or other sizes
@@ -15,9 +15,9 @@
 
 #include <string.h>
 
-static const uint32_t magic_search = 0x35736663, magic_worker = 0x34776663; /* "cfs5", "cfw4" */
+static const uint32_t magic_search = 0x36736663, magic_worker = 0x35776663; /* "cfs6", "cfw5" */
 /* what earlier builds wrote: their schedule had other parts, their reductions left other times, their moves
- * had no rewards, and their bounds no clusters */
+ * had no rewards, and their bounds no clusters, or clusters without conflicts */
 static const uint32_t oldest_search = 0x31736663, oldest_worker = 0x31776663, /* "cfs1", "cfw1" */
     one_number = UINT32_C(1) << 24;                                           /* the magic's last digit */
 

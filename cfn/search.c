@@ -40,7 +40,7 @@ enum {
     TIGHTEN_STEPS = 10, /* that tightening should have room for, of some six passes each */
     TIGHTEN_PASSES = 6,
     TIGHTEN_IDLE_ROUNDS = 6, /* after one that gained little, before it is tried again */
-    TIGHTEN_PHASES = 3,      /* lengths of a phase that tightening may take; it ends by itself */
+    TIGHTEN_PHASES = 3,      /* lengths of a phase that tightening may take, at most; it ends by itself */
     STALE_ROUNDS = 2,        /* without a better answer, before a run ends */
 };
 static const double unit_work = 1048576; /* table entries */
@@ -62,8 +62,8 @@ static const double probe_share = 0.05; /* of the budget, for probing every valu
 static const double dive_share = 0.5;   /* of D, has room for LEAST_DIVES */
 static const double sweep_share =
     0.1; /* of tightening's work: cells that a sweep over all clusters touches */
-/* gap worth it, of the cost; raise of the bound worth another round of it, of the gap */
-static const double wide_gap = 1e-3, worth_tightening = 0.01;
+/* gap worth it, of the cost, and while multipliers rise; raise of the bound worth another, of the gap */
+static const double least_gap = 1e-3, wide_gap = 0.05, worth_tightening = 0.01;
 static const double last_stage = 0.85, most_units = 1e12;
 static const double worth_waiting = 5e-6; /* of the cost: a run that gains less in a round is over soon */
 
@@ -165,14 +165,18 @@ static const struct cfn_point *best_of_all(const struct cfn_search *search)
     return worker->has_best ? &worker->best : NULL;
 }
 
+static double budget_units(const struct cfn_search *search)
+{
+    const struct cfn_budget *budget = search->budget;
+    return budget->units         ? (double)budget->units
+           : budget->seconds > 0 ? budget->seconds * search->rate
+                                 : most_units;
+}
+
 /* table entries that probing values before branching may take */
 static double probing_work(const struct cfn_search *search)
 {
-    const struct cfn_budget *budget = search->budget;
-    double units = budget->units         ? (double)budget->units
-                   : budget->seconds > 0 ? budget->seconds * search->rate
-                                         : most_units;
-    return probe_share * units * unit_work;
+    return probe_share * budget_units(search) * unit_work;
 }
 
 /* Worker 0 may try to raise the bound by branching, while the other goes on with moves. */
@@ -211,8 +215,10 @@ static void prove(struct cfn_search *search, struct cfn_worker *worker)
 /* Worker 0 may take longer over it, and is mostly done sooner. */
 static void tighten(const struct cfn_search *search, struct cfn_worker *worker)
 {
-    if (!worker->clusters)
+    if (!worker->clusters) {
         cfn_tighten_begin(worker, search->units * unit_work * sweep_share);
+        worker->work += worker->clusters->conflicts.work;
+    }
     if (worker->number == 0) {
         cfn_tighten_phase(worker);
         return;
@@ -368,10 +374,14 @@ static double dual_units(const struct cfn_search *search)
 /* a start and first points end by themselves when this is plenty */
 static double start_units(const struct cfn_search *search)
 {
-    const struct cfn_budget *budget = search->budget;
-    return start_share * (budget->units         ? (double)budget->units
-                          : budget->seconds > 0 ? budget->seconds * search->rate
-                                                : most_units);
+    return start_share * budget_units(search);
+}
+
+/* phases of large models are a good part of the budget by themselves */
+static double tighten_units(const struct cfn_search *search)
+{
+    double phases = TIGHTEN_PHASES * phase_units(search), most = most_phase_share * budget_units(search);
+    return phases < most ? phases : most;
 }
 
 /* While dual phases lift the bound, multipliers are worth more than moves under the present ones. */
@@ -390,31 +400,32 @@ static bool may_dive(const struct cfn_search *search)
     return cfn_dive_work(search->model) * dives < dive_share * phase_units(search) * unit_work;
 }
 
-/* Once the multipliers have settled: where there is room for it and a gap is left, of which clusters closed
- * some when they were last tried. */
+/* Where there is room for it and a gap is left, of which clusters closed some when they were last tried. A
+ * wide gap is not of multipliers alone, and messages that know of cycles lead to other points: then also
+ * while the multipliers rise. */
 static bool may_tighten(const struct cfn_search *search)
 {
     const struct cfn_point *best = best_of_all(search);
     const struct cfn_clusters *clusters = search->worker[0].clusters;
-    double step = (double)TIGHTEN_PASSES * (double)search->model->table_work;
-    return best && !still_rising(search) && !(clusters && !clusters->count) &&
-           search->round >= search->tighten_from &&
-           (double)best->cost - (double)search->bound > wide_gap * fabs((double)best->cost) &&
-           TIGHTEN_PHASES * phase_units(search) * unit_work > TIGHTEN_STEPS * step;
+    double step = (double)TIGHTEN_PASSES * (double)search->model->table_work,
+           least = still_rising(search) ? wide_gap : least_gap;
+    return best && !(clusters && !clusters->count) && search->round >= search->tighten_from &&
+           (double)best->cost - (double)search->bound > least * fabs((double)best->cost) &&
+           tighten_units(search) * unit_work > TIGHTEN_STEPS * step;
 }
 
 /* In order; the seven of a round repeat until .85 of the budget, the last two until its end. */
 static const struct {
     enum cfn_part part;
     unsigned needs; /* switched off with any of these techniques; 0: always there */
-    double length;  /* in the schedule's D; 0: a start's */
+    double length;  /* in the schedule's D; 0: a start's, or tightening's own */
 } schedule[] = {
     {CFN_PART_FIRST, 0, 0},
     {CFN_PART_START, 0, 0},
     {CFN_PART_DUAL, CFN_WITHOUT_DUAL, 1},
-    {CFN_PART_TIGHTEN, CFN_WITHOUT_DUAL | CFN_WITHOUT_CLUSTERS, TIGHTEN_PHASES}, /* where a gap is left */
-    {CFN_PART_DIVE, CFN_WITHOUT_DUAL | CFN_WITHOUT_DIVES, 1},                    /* on small models */
-    {CFN_PART_LNS, CFN_WITHOUT_LNS, 1}, /* not while the bound is rising */
+    {CFN_PART_TIGHTEN, CFN_WITHOUT_DUAL | CFN_WITHOUT_CLUSTERS, 0}, /* where a gap is left */
+    {CFN_PART_DIVE, CFN_WITHOUT_DUAL | CFN_WITHOUT_DIVES, 1},       /* on small models */
+    {CFN_PART_LNS, CFN_WITHOUT_LNS, 1},                             /* not while the bound is rising */
     {CFN_PART_CROSS, CFN_WITHOUT_CROSSOVER, 1},
     {CFN_PART_LNS_SHORT, CFN_WITHOUT_LNS, 0.3},
     {CFN_PART_PROVE, CFN_WITHOUT_PROVE, 4}, /* on small models */
@@ -473,9 +484,10 @@ bool cfn_search_next(struct cfn_search *search)
         if (search->part == CFN_PART_DUAL)
             search->before = search->bound;
         double length = schedule[search->part].length, left = search->total - search->position;
-        search->units = search->part == CFN_PART_DUAL ? dual_units(search)
-                        : length > 0                  ? length * phase_units(search)
-                                                      : start_units(search);
+        search->units = search->part == CFN_PART_DUAL      ? dual_units(search)
+                        : search->part == CFN_PART_TIGHTEN ? tighten_units(search)
+                        : length > 0                       ? length * phase_units(search)
+                                                           : start_units(search);
         search->units = search->units < left ? search->units : left;
         return true;
     }
@@ -509,6 +521,8 @@ void cfn_search_create(const struct cfn_model *model, const struct cfn_budget *b
         worker->found = found;
         worker->fixes = !(budget->without & CFN_WITHOUT_FIXING);
         worker->goes_on = !(budget->without & CFN_WITHOUT_GOING_ON);
+        worker->excludes = !(budget->without & CFN_WITHOUT_CONFLICTS);
+        worker->clears = !(budget->without & CFN_WITHOUT_CLEARING);
         worker->widens = !(budget->without & CFN_WITHOUT_WIDE);
         worker->user = worker->state.user = search;
     }

@@ -14,11 +14,13 @@ enum cfn_technique {
     CFN_WITHOUT_BRANCH = 16,   /* no branch and bound on small remainders */
     CFN_WITHOUT_PROVE = 32,    /* no branch and bound under multipliers */
     CFN_WITHOUT_DIVES = 64,
-    CFN_WITHOUT_GOING_ON = 128,  /* dual phases end where there is nothing to move, after four passes */
-    CFN_WITHOUT_IMPLIED = 256,   /* times that others imply stay */
-    CFN_WITHOUT_FIXING = 512,    /* no values are left out by what a pass certifies of each */
-    CFN_WITHOUT_WIDE = 1024,     /* neighbourhood search frees forests only */
-    CFN_WITHOUT_CLUSTERS = 2048, /* bounds are of links alone */
+    CFN_WITHOUT_GOING_ON = 128,   /* dual phases end where there is nothing to move, after four passes */
+    CFN_WITHOUT_IMPLIED = 256,    /* times that others imply stay */
+    CFN_WITHOUT_FIXING = 512,     /* no values are left out by what a pass certifies of each */
+    CFN_WITHOUT_WIDE = 1024,      /* neighbourhood search frees forests only */
+    CFN_WITHOUT_CLUSTERS = 2048,  /* bounds are of links alone */
+    CFN_WITHOUT_CLEARING = 4096,  /* points with forbidden entries are dropped */
+    CFN_WITHOUT_CONFLICTS = 8192, /* bounds know of usage by its price alone */
 };
 
 enum cfn_method {

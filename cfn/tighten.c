@@ -43,7 +43,7 @@ struct tightening { /* scratch of one phase */
 void cfn_tighten_begin(struct cfn_worker *worker, double most_cells)
 {
     worker->clusters = mem_zalloc(1, sizeof *worker->clusters);
-    cfn_clusters_create(worker->model, most_cells, worker->clusters);
+    cfn_clusters_create(worker->model, most_cells, worker->excludes, worker->clusters);
     cfn_trws_move(&worker->trws, &worker->clusters->relaxed);
     worker->cluster_cells = most_cells;
 }

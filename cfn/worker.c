@@ -133,6 +133,27 @@ void cfn_worker_record(struct cfn_worker *worker, const struct cfn_point *point)
         worker->found(worker->user, worker->number, point->cost, point);
 }
 
+int32_t cfn_worker_ball(struct cfn_worker *worker, int32_t start, int32_t size)
+{
+    const struct cfn_model *model = worker->model;
+    int32_t count = 0;
+    worker->seen[start] = ++worker->seen_now;
+    worker->ball[count++] = start;
+    for (int32_t at = 0; at < count && count < size; at++) {
+        uint32_t from = model->first_arc[worker->ball[at]],
+                 degree = model->first_arc[worker->ball[at] + 1] - from;
+        uint32_t turn = degree ? (uint32_t)rng_below(&worker->rng, degree) : 0;
+        for (uint32_t k = 0; k < degree && count < size; k++) {
+            int32_t other = model->arcs[from + (k + turn) % degree].other;
+            if (worker->seen[other] == worker->seen_now)
+                continue;
+            worker->seen[other] = worker->seen_now;
+            worker->ball[count++] = other;
+        }
+    }
+    return count;
+}
+
 bool cfn_worker_finish(struct cfn_worker *worker, const struct cfn_point *point)
 {
     cfn_state_load(&worker->state, point);

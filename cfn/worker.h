@@ -33,9 +33,11 @@ struct cfn_worker {
                   const struct cfn_point *p); /* may be NULL; locks by itself */
     void *user;
     bool stopped;
-    bool fixes;   /* the proof leaves out values by what a pass certifies (CFN_WITHOUT_FIXING clears it) */
-    bool goes_on; /* dual phases go on where there is nothing to move (CFN_WITHOUT_GOING_ON clears it) */
-    bool widens;  /* neighbourhood search makes wide moves, too (CFN_WITHOUT_WIDE clears it) */
+    bool fixes;    /* the proof leaves out values by what a pass certifies (CFN_WITHOUT_FIXING clears it) */
+    bool goes_on;  /* dual phases go on where there is nothing to move (CFN_WITHOUT_GOING_ON clears it) */
+    bool widens;   /* neighbourhood search makes wide moves, too (CFN_WITHOUT_WIDE clears it) */
+    bool clears;   /* points have what is forbidden moved out of them (CFN_WITHOUT_CLEARING clears it) */
+    bool excludes; /* bounds see which values do not fit beside each other (CFN_WITHOUT_CONFLICTS) */
     unsigned asked;
 
     struct cfn_trws trws;          /* over model, or over what clusters relax it to */
@@ -75,6 +77,8 @@ double cfn_worker_drop_cost(const struct cfn_worker *worker);
 /* keeps a feasible point as elite and, when better, as best */
 void cfn_worker_record(struct cfn_worker *worker, const struct cfn_point *point);
 void cfn_pool_add(const struct cfn_model *model, struct cfn_pool *pool, const struct cfn_point *point);
+/* w->ball: nodes around start, breadth first; -> how many, at most size */
+int32_t cfn_worker_ball(struct cfn_worker *worker, int32_t start, int32_t size);
 /* repairs and polishes a copy of point (in w->state), records it; true when it became feasible */
 bool cfn_worker_finish(struct cfn_worker *worker, const struct cfn_point *point);
 /* w->x by at most `most` forest moves over all nodes under w->unary, until few values change; then priced */

@@ -126,4 +126,23 @@ static inline int brute_force(const struct cfn_problem *problem, __int128 *best)
     return found;
 }
 
+/* the limit is what least usage takes and a little more, so that it matters */
+static inline void random_narrow(struct cfn_problem *problem, struct rng *rng)
+{
+    int64_t usage[32] = {0}, peak = 0;
+    for (uint32_t i = 0; i < problem->node_count; i++) {
+        int64_t least = INT64_MAX;
+        for (int32_t a = 0; a < problem->nodes[i].domain; a++) {
+            int64_t use = problem->usages[problem->nodes[i].first_value + (uint64_t)a];
+            least = use < least ? use : least;
+        }
+        for (int64_t t = problem->nodes[i].lower; t < problem->nodes[i].upper; t++)
+            usage[t] += least;
+    }
+    for (int t = 0; t < 32; t++)
+        peak = usage[t] > peak ? usage[t] : peak;
+    problem->limit = peak + 2 + (int64_t)rng_below(rng, 25);
+    problem->has_limit = 1;
+}
+
 #endif
