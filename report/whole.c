@@ -24,7 +24,7 @@ struct finder {
     bool priced;
     int64_t *bytes, *time_ps; /* by group: of what has it whole */
     int64_t *most;            /* by group: bytes of the largest of these tensors */
-    uint32_t *example;        /* by group: that tensor, a program value; NDA_NONE */
+    uint32_t *example;        /* by group: that tensor, a local value; NDA_NONE */
     bool *gathered;           /* by group: it is a copy that collectives made of that value */
     bool *split;
     struct plan trial;
@@ -75,7 +75,7 @@ static void weigh_value(struct finder *finder, uint32_t value, int64_t bytes)
         finder->bytes[group] += bytes;
         if (bytes > finder->most[group]) {
             finder->most[group] = bytes;
-            finder->example[group] = origin;
+            finder->example[group] = value;
             finder->gathered[group] =
                 finder->local->values[value].step != SPMD_NONE &&
                 spmd_step_is_collective(&finder->local->steps[finder->local->values[value].step]);
@@ -290,12 +290,14 @@ static int by_share(const void *left, const void *right)
     return whole->group < other->group ? -1 : whole->group > other->group;
 }
 
-/* Of a dimension that is cut into parts (heads x keys, groups x channels): " (dimension 3 is 32 x 40)". */
+/* Of a local value's dimension that is cut into parts (heads x keys, groups x channels): " (dimension 3 is
+ * 32 x 40)". */
 static void tell_parts(const struct finder *finder, uint32_t group, uint32_t value, struct text *out)
 {
     const struct nda *n = finder->n;
-    const struct nda_atom *atoms = nda_atoms(n, value);
-    uint32_t slot = n->value_def_slot[value], count = nda_atom_count(n, value), found = 0, parts = 0;
+    uint32_t origin = finder->local->values[value].origin, found = 0, parts = 0;
+    const struct nda_atom *atoms = nda_atoms(n, origin);
+    uint32_t slot = n->value_def_slot[origin], count = nda_atom_count(n, origin);
     for (uint32_t factor; slot != NDA_NONE && found < count; found++) {
         factor = nda_slot_factor(n, slot, found);
         if (factor != NDA_NONE && group_at(n, factor) == group &&
@@ -317,15 +319,15 @@ static void tell_parts(const struct finder *finder, uint32_t group, uint32_t val
 static void tell_example(const struct finder *finder, uint32_t group, char *out, size_t room)
 {
     const struct ir_program *program = finder->n->program;
-    uint32_t value = finder->example[group];
     char type[64], location[160], place[100];
     out[0] = 0;
-    if (value == NDA_NONE)
+    if (finder->example[group] == NDA_NONE)
         return;
+    uint32_t value = finder->local->values[finder->example[group]].origin;
     const struct ir_value *origin = &program->values[value];
     struct text parts = {0};
     report_type(program, value, type, sizeof type);
-    tell_parts(finder, group, value, &parts);
+    tell_parts(finder, group, finder->example[group], &parts);
     if (origin->op == IR_NONE) {
         bool argument = origin->block == finder->n->block;
         snprintf(out, room, "%s%s of %s%s", finder->gathered[group] ? "the gathered " : "", type,
