@@ -131,8 +131,11 @@ static enum error_code emit_user(const struct options *options, const struct pla
     struct spmd_constraints constraints = {0};
     struct propagate *propagate = NULL;
     struct plan made;
-    if (strcmp(options->form, "constrained") == 0)
+    uint32_t grouped;
+    if (strcmp(options->form, "constrained") == 0) {
         TRY(spmd_constraints_find(context, plan, &options->choice.walk, 0, &constraints, e));
+        TRY(spmd_emit_add_grouped(context, local, &constraints, &grouped, e));
+    }
     if (options->propagated) {
         propagate = propagate_create(context);
         plan_init(&made, plan_context_nda(context), plan_context_mesh(context));

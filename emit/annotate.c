@@ -16,6 +16,7 @@
  * 0.10.2: 1.5 became 12 on 8 devices). Where it is not neutral, the reduce starts from the neutral value and
  * the initial one is added after it. */
 #include "emit/annotate_summands.h"
+#include "emit/grouped.h"
 
 #include <stdlib.h>
 
@@ -310,129 +311,25 @@ void annotate_define(struct emit *e, uint32_t value, uint32_t built)
         e->value_of[value] = built;
 }
 
-/* axes that shard inner pieces of a dim */
-static void add_axes_of_pieces(const struct emit *e, uint32_t value, struct emit_axes *axes)
-{
-    const struct spmd_value *spmd_value = &e->local->values[value];
-    for (uint32_t axis = 0; axis < e->mesh->axis_count; axis++) {
-        bool there = false;
-        for (uint8_t i = 0; i < axes->count; i++)
-            there |= axes->at[i] == axis;
-        if (there || spmd_value->form.at[axis] >= SPMD_WHOLE)
-            continue;
-        uint32_t dim = nda_atoms(e->nda, spmd_value->origin)[spmd_value->form.at[axis]].dim;
-        if (!emit_layout(e, spmd_value->origin, &spmd_value->form, dim).contiguous)
-            axes->at[axes->count++] = (uint8_t)axis;
-    }
-}
-
-/* How a grouped convolution is split otherwise in the annotated output. XLA's partitioner (jaxlib 0.10.2,
- * found by the truth tests) ends itself where features within a group are split, and adds up too much where a
- * sum over the batch in groups (the weights' gradient) is split over some axes and others do nothing there.
- * Such idle axes split the batch, too (each device keeps a part of what it has), where they divide it; else
- * the batch is whole. */
-struct regrouped {
-    struct emit_axes whole, added; /* along these it is not split; these split the batch as well */
-    uint8_t batch;                 /* an axis that does already, where there are added ones */
-};
-
-static bool holds(const struct emit_axes *axes, uint8_t axis)
-{
-    for (uint8_t i = 0; i < axes->count; i++)
-        if (axes->at[i] == axis)
-            return true;
-    return false;
-}
-
-static struct spmd_form regrouped_form(const struct emit *e, uint32_t value,
-                                       const struct regrouped *regrouped)
-{
-    struct spmd_form form = e->local->values[value].form;
-    uint8_t at = form.at[regrouped->batch], position = 0;
-    for (uint8_t i = 0; i < regrouped->whole.count; i++)
-        form.at[regrouped->whole.at[i]] = SPMD_REPLICATED;
-    for (uint8_t axis = 0; axis < e->mesh->axis_count; axis++)
-        if (form.at[axis] == at && form.position[axis] >= position)
-            position = (uint8_t)(form.position[axis] + 1);
-    for (uint8_t i = 0; i < regrouped->added.count; i++) {
-        form.at[regrouped->added.at[i]] = at;
-        form.position[regrouped->added.at[i]] = position++;
-    }
-    return form;
-}
-
-/* can each operand's batch be split over the added axes as well? */
-static bool divides_batch(const struct emit *e, const struct lower_op *lower,
-                          const struct regrouped *regrouped)
-{
-    uint8_t batch = regrouped->batch;
-    for (uint32_t i = 0; i < lower->in_count; i++) {
-        uint32_t value = spmd_operand(e->local, lower->step, i), origin = e->local->values[value].origin;
-        struct spmd_form form = e->local->values[value].form;
-        if (form.at[batch] >= SPMD_WHOLE)
-            return false;
-        const struct nda_atom *atom = &nda_atoms(e->nda, origin)[form.at[batch]];
-        form = regrouped_form(e, value, regrouped);
-        int64_t devices = 1;
-        for (uint8_t axis = 0; axis < e->mesh->axis_count; axis++)
-            devices *= form.at[axis] == form.at[batch] ? e->mesh->axes[axis].size : 1;
-        if (atom->size % devices != 0 || !emit_layout(e, origin, &form, atom->dim).contiguous)
-            return false;
-    }
-    return lower->in_count > 0;
-}
-
 /* x, the value in this shape, as a grouped convolution reads or makes it; most ops have nothing to change */
-static uint32_t regrouped_value(struct emit *e, uint32_t value, const struct regrouped *regrouped, int shape,
+static uint32_t regrouped_value(struct emit *e, uint32_t value, const struct grouped *grouped, int shape,
                                 uint32_t x)
 {
-    if (!regrouped->whole.count && !regrouped->added.count)
+    if (!grouped_is_other(grouped))
         return x;
-    struct spmd_form form = regrouped_form(e, value, regrouped);
+    struct spmd_form form = grouped_form(e, value, grouped);
     return constrain_to(e, value, &form, shape, x);
-}
-
-static struct regrouped regroup(const struct emit *e, const struct lower_op *lower)
-{
-    struct regrouped out = {.whole.count = 0};
-    if (e->program->ops[lower->op].code != IR_CONVOLUTION)
-        return out;
-    bool sums = ir_int(e->program, lower->op, "batch_group_count", 1) > 1;
-    if (!sums && ir_int(e->program, lower->op, "feature_group_count", 1) == 1)
-        return out;
-    for (uint32_t i = 0; i < lower->in_count; i++)
-        add_axes_of_pieces(e, spmd_operand(e->local, lower->step, i), &out.whole);
-    for (uint32_t i = 0; i < lower->out_count; i++)
-        add_axes_of_pieces(e, lower->step->results + i, &out.whole);
-    struct emit_axes batch = sums ? lower_contracting_axes(e, lower) : (struct emit_axes){.count = 0};
-    for (uint8_t i = 0; i < batch.count; i++)
-        if (holds(&out.whole, batch.at[i]))
-            batch.at[i--] = batch.at[--batch.count];
-    out.batch = batch.at[0];
-    for (uint8_t axis = 0; axis < e->mesh->axis_count && batch.count; axis++) {
-        bool busy = e->mesh->axes[axis].size < 2;
-        for (uint32_t i = 0; i < lower->in_count; i++)
-            busy |= e->local->values[spmd_operand(e->local, lower->step, i)].form.at[axis] < SPMD_WHOLE;
-        if (!busy || holds(&out.whole, axis))
-            out.added.at[out.added.count++] = axis;
-    }
-    if (out.added.count && !divides_batch(e, lower, &out)) {
-        out.added.count = 0;
-        for (uint8_t i = 0; i < batch.count; i++)
-            out.whole.at[out.whole.count++] = batch.at[i];
-    }
-    return out;
 }
 
 static void read_operands(struct emit *e, struct lower_op *lower, int shape)
 {
-    struct regrouped regrouped = regroup(e, lower);
+    struct grouped grouped = grouped_of(e, lower->step);
     for (uint32_t i = 0; i < lower->in_count; i++) {
         uint32_t v = spmd_operand(e->local, lower->step, i);
         if (slides(e, lower->op))
             constrain_own(e, v);
         lower->in[i] = shaped(e, v, shape, IR_NONE);
-        lower->in[i].value = regrouped_value(e, v, &regrouped, shape, read_as(e, v, shape));
+        lower->in[i].value = regrouped_value(e, v, &grouped, shape, read_as(e, v, shape));
     }
 }
 
@@ -443,9 +340,9 @@ static void define(struct emit *e, struct lower_op *lower, uint32_t i, int shape
     struct emit_tensor as = shaped(e, v, shape, IR_NONE);
     /* differs after a slice of one piece */
     uint32_t x = emit_reshape(e, lower->out[i], as.rank, as.dims).value;
-    struct regrouped regrouped = regroup(e, lower);
-    regrouped.added.count = 0;
-    x = regrouped_value(e, v, &regrouped, shape, x);
+    struct grouped grouped = grouped_of(e, lower->step);
+    grouped.added.count = 0;
+    x = regrouped_value(e, v, &grouped, shape, x);
     e->annotate->plain[shape][v] = x;
     if (!constrains_definition(e, lower->step, v) || !lower->out[i].rank)
         return;

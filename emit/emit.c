@@ -2,6 +2,7 @@
  * and for the manual output the manual_computation that holds the steps. */
 #include "emit/annotate_summands.h"
 #include "emit/build.h"
+#include "emit/grouped.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -425,6 +426,18 @@ enum error_code spmd_emit_list_sums(const struct plan_context *context, const st
         summands_list(e, summands, out);
         summands_destroy(summands);
     }
+    (void)emit_close(e, ERROR_CANCELLED, NULL); /* nothing was written */
+    return code;
+}
+
+enum error_code spmd_emit_add_grouped(const struct plan_context *context, const struct spmd_local *local,
+                                      struct spmd_constraints *list, uint32_t *added, struct error *error)
+{
+    struct emit *e = mem_zalloc(1, sizeof *e);
+    *added = 0;
+    enum error_code code = emit_open(e, context, local, EMIT_ANNOTATED, error);
+    if (!code)
+        *added = grouped_add(e, list);
     (void)emit_close(e, ERROR_CANCELLED, NULL); /* nothing was written */
     return code;
 }

@@ -21,7 +21,7 @@
 #ifndef TOAST_EMIT_EMIT_H
 #define TOAST_EMIT_EMIT_H
 
-#include "spmd/propagate.h"
+#include "spmd/constraints.h"
 
 enum emit_output { EMIT_ANNOTATED, EMIT_MANUAL, EMIT_LOCAL };
 enum { EMIT_SUM_CUTS = 2 };
@@ -57,6 +57,14 @@ struct emit_sums {
 enum error_code spmd_emit_list_sums(const struct plan_context *context, const struct spmd_local *local,
                                     struct emit_sums *out, struct error *e) BASE_CHECKED;
 void spmd_emit_sums_release(struct emit_sums *sums); /* zeroed is fine */
+
+/* Adds to a list of constraints, at its end, operands of grouped convolutions that XLA's partitioner reads
+ * rightly in another form than the plan's alone (grouped.h): one use each, of which nothing else in the list
+ * says anything any more. *added: how many. Errors: as spmd_emit's; the list is then as it was. */
+enum error_code spmd_emit_add_grouped(const struct plan_context *context, const struct spmd_local *local,
+                                      struct spmd_constraints *list, uint32_t *added,
+                                      struct error *e) BASE_CHECKED;
+bool spmd_emit_has_groups(const struct ir_program *program); /* any convolution that has */
 
 /* The prepared module with the plan's shardings of arguments and results and these constraints, nothing
  * else: what somebody compiles who writes them into the model (spmd/constraints.h). forms: of every value

@@ -263,17 +263,27 @@ static void describe(struct report *report, const struct places *places, uint32_
 
 /* With a list, and with all constraints, the model reduces each partial sum where it is made; the annotated
  * module writes sums that meet as summands, where it can, and then moves what the plan does. */
-static enum error_code find_sums(const struct evaluator *evaluator, const struct plan *plan,
-                                 struct report_unsaid *found, struct error *e)
+static void find_sums(const struct evaluator *evaluator, const struct spmd_local *local,
+                      struct report_unsaid *found, struct error *e)
 {
-    struct spmd_local local = {0};
-    enum error_code code =
-        spmd_walk(evaluator_context(evaluator), plan, evaluator_options(evaluator), &local, e);
-    if (!code && spmd_emit_list_sums(evaluator_context(evaluator), &local, &found->sums, e) == ERROR_OK &&
+    if (spmd_emit_list_sums(evaluator_context(evaluator), local, &found->sums, e) == ERROR_OK &&
         found->sums.all)
         found->list.all_bytes = found->list.plan_bytes;
     if (!found->sums.all || !found->sums.count)
         found->list.deferred_bytes = found->list.list_bytes;
+}
+
+/* what the annotated module says and the list does not yet */
+static enum error_code find_more(const struct evaluator *evaluator, const struct plan *plan, bool sums,
+                                 struct report_unsaid *found, struct error *e)
+{
+    const struct plan_context *context = evaluator_context(evaluator);
+    struct spmd_local local = {0};
+    enum error_code code = spmd_walk(context, plan, evaluator_options(evaluator), &local, e);
+    if (!code && sums)
+        find_sums(evaluator, &local, found, e);
+    if (!code)
+        code = spmd_emit_add_grouped(context, &local, &found->list, &found->grouped, e);
     spmd_local_release(&local);
     return code;
 }
@@ -295,9 +305,11 @@ enum error_code report_find_constraints(const struct evaluator *evaluator, const
         search_plan_replay(context, plan, &replayed)
             ? spmd_constraints_find(context, &replayed, evaluator_options(evaluator), 0, &out->list, e)
             : error_set(e, ERROR_INTERNAL, "the plan's decisions do not replay to its hash");
-    if (!code &&
-        (out->list.all_bytes != out->list.plan_bytes || out->list.deferred_bytes < out->list.list_bytes))
-        code = find_sums(evaluator, &replayed, out, e);
+    bool sums =
+             out->list.all_bytes != out->list.plan_bytes || out->list.deferred_bytes < out->list.list_bytes,
+         groups = spmd_emit_has_groups(plan_context_nda(context)->program);
+    if (!code && (sums || groups))
+        code = find_more(evaluator, &replayed, sums, out, e);
     plan_release(&replayed);
     return code;
 }
@@ -344,6 +356,12 @@ void report_add_constraints(struct report *report, const struct report_unsaid *f
     report->moved_annotated_bytes = list->all_bytes;
     struct places places;
     find_places(plan_context_nda(evaluator_context(report->evaluator)), &places);
+    if (found->grouped)
+        report_add_warning(report,
+                           "with the shardings of arguments and results alone XLA (jaxlib 0.4.38 to 0.10.2) "
+                           "computes gradients of grouped convolutions that are too large: it adds them over "
+                           "idle axes, too; annotated and manual modules, plan.constrain and the lines of "
+                           "`constraints` at convolutions prevent that");
     add_list(report, &places, list);
     add_sums(report, &places, &found->sums);
     release_places(&places);

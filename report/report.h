@@ -200,6 +200,7 @@ struct report_sum {
 struct report_unsaid {
     struct spmd_constraints list;
     struct emit_sums sums; /* none where the list moves no more than the plan */
+    uint32_t grouped;      /* how many of the list are spmd_emit_add_grouped's, last */
 };
 
 /* planner segments: what its tables say of its plan, and what the whole walk says (segments/compose.h) */
