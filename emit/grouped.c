@@ -1,5 +1,5 @@
-/* A grouped convolution's operands are looked at one by one: which axes cut pieces within a dim, and which ones
- * neither operand has while others split the batch that is summed over. */
+/* A grouped convolution's operands are looked at one by one: which axes cut pieces within a dim, and which
+ * ones neither operand has while others split the batch that is summed over. */
 #include "emit/grouped.h"
 
 #include "emit/lower.h"
