@@ -1,6 +1,7 @@
 /* How a grouped convolution is split otherwise than the plan says. XLA's partitioner (jaxlib 0.4.38 to
  * 0.10.2, found by the truth tests) ends itself where features within a group are split, and adds up too much
- * where a sum over the batch in groups (the weights' gradient) is split over some axes and others do nothing there:
+ * where a sum over the batch in groups (the weights' gradient) is split over some axes and others do nothing
+ * there:
  *
  *     batch over data=4, model=2 idle     the gradient is added over all 8 devices: twice what it is
  *
