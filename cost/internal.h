@@ -12,6 +12,7 @@
  *   roofline.c   facts of ops, once a program; the time of each kernel from the bytes and FLOPs that remain
  *   order.c      facts of dots: what is turned in memory so that its elements lie far apart when read
  *   epilogue.c   facts of products: what is stored instead of their results
+ *   updates.c    what is written into a part of a buffer, and when the rest is copied first
  *   siblings.c   kernels that read the same arrays, or that compute from a product's result, and run as one
  *   late.c       what runs behind the rest, in lists by what it waits for
  *   prefetch.c   before which kernels gathers of weights are issued
@@ -73,6 +74,7 @@ struct op_info {
     uint8_t repeatable; /* elementwise, cheap and of one array: rather computed again than stored */
     uint8_t in_place;   /* may write its result over an operand that it reads */
     uint8_t update;     /* OP_UPDATE: the operand that is written into operand 0 */
+    uint8_t outlived;   /* OP_UPDATE: what is computed from its result reads operand 0 as it was */
     uint8_t effort;     /* elementwise: bytes that an H100 moves while it computes one element */
     uint8_t joins;      /* concatenation */
     uint8_t idle;       /* reduction over dimensions of one element: a reshape */
@@ -483,6 +485,11 @@ void price_times(struct price_scratch *scratch, const struct spmd_local *local,
                  const struct cost_machine *machine);
 /* epilogue.c: which ops end the cone of a product, once a program */
 void price_find_epilogues(struct price_program *program);
+/* updates.c: whose results are outlived by what they are written over, once a program */
+void price_find_updates(struct price_program *program);
+/* updates.c: does the compiler copy what the update writes into a part of? */
+bool price_copies_operand(const struct price_scratch *scratch, const struct spmd_local *local,
+                          const struct spmd_step *update);
 /* order.c: turns of the program's dots, once a program */
 void price_find_turns(struct price_program *program);
 /* order.c, by COST_FUSE_STRIDED: bytes of transactions that bring a dot's turned operands and result, beyond

@@ -488,6 +488,7 @@ struct price_program *price_program_create(const struct nda *n)
     find_donations(program);
     price_find_epilogues(program);
     price_find_turns(program);
+    price_find_updates(program);
     return program;
 }
 
@@ -534,12 +535,9 @@ static double kernel_bytes(const struct price_scratch *scratch, const struct spm
         read += roots[i].bytes;
     for (uint32_t i = 0; i < step->result_count; i++)
         write += stored_bytes(scratch, local, step->results + i);
-    if (info && info->class == OP_UPDATE) {
-        /* the block is read and written; the rest only when the operand is still needed and has to be copied
-         */
+    if (info && info->class == OP_UPDATE) { /* the block; all of it only where it is copied first */
         int64_t block = local->values[local->operands[step->operands + info->update]].bytes;
-        bool in_place = scratch->uses[local->operands[step->operands]].uses <= 1;
-        return 2.0 * (double)block + (in_place ? 0 : 2.0 * (double)write);
+        return 2.0 * (double)block + (price_copies_operand(scratch, local, step) ? 2.0 * (double)write : 0);
     }
     return (double)read + (double)write;
 }
