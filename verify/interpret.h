@@ -69,7 +69,8 @@ struct verify_options {
     uint64_t max_operations; /* scalar operations executed, all devices together; 0 = VERIFY_MAX_OPERATIONS */
     bool (*cancelled)(void *context); /* asked now and then; may be NULL */
     void *cancel_context;
-    /* read by verify_prove only: 0 = each of its runs; k = only the k-th (modulo their number) */
+    /* read by verify_prove only: 0 = each of its runs; k = only the k-th (modulo their number; that of turned
+     * choices goes with the one before it) */
     uint32_t only_run;
     /* not 0: rounded numbers move by their last bit or not, by this seed (verify_noise) */
     uint64_t shake;

@@ -112,7 +112,7 @@ static bool wanted(const struct ir_program *program, enum verify_inputs_mode mod
     struct verify_hint *hints = verify_hints(program, &count);
     bool moments = false, indices = false;
     for (uint32_t i = 0; i < count; i++) {
-        moments = moments || hints[i].second;
+        moments = moments || hints[i].second || (hints[i].sum && !hints[i].positive);
         indices = indices || hints[i].bound > 0;
     }
     free(hints);
@@ -383,6 +383,17 @@ static void judge(const struct verify_reference *reference, const struct run *ru
     }
 }
 
+/* Is run i left out? Turned choices, which come last and only find errors, go with the run before them. */
+static bool left_out(const struct verify_reference *reference, const struct ir_program *lowered, uint32_t i,
+                     uint32_t only_run)
+{
+    bool turned = reference->run[i].mode == VERIFY_INPUTS_TURNED;
+    uint32_t judging = reference->runs - (reference->run[reference->runs - 1].mode == VERIFY_INPUTS_TURNED);
+    if (turned && verify_turned_count(lowered) != verify_turned_count(reference->original))
+        return true;
+    return only_run && (turned ? i - 1 : i) != (only_run - 1) % judging;
+}
+
 enum error_code verify_prove(const struct verify_reference *reference, const struct ir_program *lowered,
                              const struct verify_boundary *boundary, const struct verify_options *options,
                              struct verify_report *report, struct error *e)
@@ -400,12 +411,9 @@ enum error_code verify_prove(const struct verify_reference *reference, const str
     for (uint32_t i = 0; i < reference->runs && (report->status == VERIFY_PROOF_EQUAL ||
                                                  report->status == VERIFY_PROOF_INCONCLUSIVE);
          i++) {
-        bool turned = reference->run[i].mode == VERIFY_INPUTS_TURNED;
         struct verify_options own_options = options ? *options : (struct verify_options){0};
-        own_options.turned = turned;
-        if (options && options->only_run && i != (options->only_run - 1) % reference->runs)
-            continue;
-        if (turned && verify_turned_count(lowered) != verify_turned_count(reference->original))
+        own_options.turned = reference->run[i].mode == VERIFY_INPUTS_TURNED;
+        if (left_out(reference, lowered, i, own_options.only_run))
             continue;
         struct verify_tensor *outputs = mem_zalloc(reference->results + 1, sizeof *outputs);
         struct verify_statistics statistics = {0};

@@ -4,8 +4,8 @@
  * other way round.
  *
  * Turned are selects whose predicate is one comparison of floats of rank 0, maybe broadcast or cut since, and
- * the larger or smaller of a float of rank 0 and a constant. Devices agree on numbers of rank 0 or the module
- * is wrong, and no lowering changes that rank; tensors of one element may be parts of larger ones. */
+ * the larger or smaller of a float of rank 0 and a finite constant. Devices agree on numbers of rank 0 or the
+ * module is wrong, and no lowering changes that rank; tensors of one element may be parts of larger ones. */
 #include "verify/value.h"
 
 #include <math.h>
@@ -44,14 +44,25 @@ static uint32_t source(const struct ir_program *program, uint32_t value)
     return IR_NONE;
 }
 
-/* a constant that is no number: what JAX answers where there is nothing to divide by */
-static bool is_nan(const struct ir_program *program, uint32_t value)
+static bool is_constant(const struct ir_program *program, uint32_t value, bool (*is)(double number))
 {
     uint32_t op = source(program, value);
     if (op == IR_NONE || program->ops[op].code != IR_CONSTANT)
         return false;
     const struct ir_attr *attr = ir_attr_find(program, op, "value");
-    return attr && attr->kind == IR_ATTR_DENSE && isnan(ir_constant_double(program, attr, 0));
+    return attr && attr->kind == IR_ATTR_DENSE && is(ir_constant_double(program, attr, 0));
+}
+
+/* what JAX answers where there is nothing to divide by */
+static bool is_nan(double number)
+{
+    return isnan(number);
+}
+
+/* the larger of a number and -inf is no choice: softmax of a vector has one */
+static bool is_finite(double number)
+{
+    return isfinite(number);
 }
 
 /* Made of constants alone (a count of elements that is compared with 0): inputs cannot turn it. `steps` is
@@ -84,18 +95,17 @@ bool verify_turns(const struct ir_program *program, uint32_t op)
     if (program->ops[op].result_count != 1)
         return false;
     if (code == IR_SELECT && program->ops[op].operand_count == 3) {
-        if (is_nan(program, ir_operand(program, op, 1)) || is_nan(program, ir_operand(program, op, 2)))
+        if (is_constant(program, ir_operand(program, op, 1), is_nan) ||
+            is_constant(program, ir_operand(program, op, 2), is_nan))
             return false;
         return compares(program, source(program, ir_operand(program, op, 0)));
     }
     if ((code != IR_MAXIMUM && code != IR_MINIMUM) || program->ops[op].operand_count != 2 ||
         !is_number(program, ir_result(program, op, 0)))
         return false;
-    for (uint32_t i = 0; i < 2; i++) {
-        uint32_t from = source(program, ir_operand(program, op, i));
-        if (from != IR_NONE && program->ops[from].code == IR_CONSTANT)
+    for (uint32_t i = 0; i < 2; i++)
+        if (is_constant(program, ir_operand(program, op, i), is_finite))
             return true;
-    }
     return false;
 }
 

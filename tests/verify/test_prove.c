@@ -293,6 +293,49 @@ static void planted_errors_in_what_cancels_are_found(void **state)
     ir_program_release(&part);
 }
 
+/* a step of a sum that is halved where it is large */
+static struct ir_program halving(const char *returned)
+{
+    char *text = mem_printf(
+        "module {\n  func.func @main(%%x: tensor<8xf32>) -> tensor<8xf32> {\n"
+        "    %%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+        "    %%h = stablehlo.constant dense<0.5> : tensor<f32>\n"
+        "    %%l = stablehlo.constant dense<9.0> : tensor<f32>\n"
+        "    %%s = stablehlo.reduce(%%x init: %%z) applies stablehlo.add across dimensions = [0] : "
+        "(tensor<8xf32>, tensor<f32>) -> tensor<f32>\n"
+        "    %%c = stablehlo.compare GT, %%s, %%l : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+        "    %%b = stablehlo.broadcast_in_dim %%h, dims = [] : (tensor<f32>) -> tensor<8xf32>\n"
+        "    %%y = stablehlo.multiply %%x, %%b : tensor<8xf32>\n"
+        "    %%r = stablehlo.select %%c, %%y, %%x : tensor<i1>, tensor<8xf32>\n"
+        "    return %s : tensor<8xf32>\n  }\n}\n",
+        returned);
+    struct ir_program program = {0};
+    struct error e = {0};
+    ASSERT_OK(ir_read(text, strlen(text), NULL, &program, &e), &e);
+    free(text);
+    return program;
+}
+
+/* A module that has not the original's choices is no less compared where one run is asked for. */
+static void one_run_compares_something(void **state)
+{
+    (void)state;
+    struct ir_program original = halving("%r"), other = halving("%y");
+    struct verify_report report;
+    struct error e = {0};
+    for (uint32_t only = 0; only < 5; only++) {
+        struct verify_options options = {.only_run = only};
+        ASSERT_OK(verify_prove_modules(&original, &other, NULL, 1, &options, &report, &e), &e);
+        assert_int_equal(report.status, VERIFY_PROOF_DIFFERENT);
+        assert_int_equal(report.runs, 1);
+        ASSERT_OK(verify_prove_modules(&original, &original, NULL, 1, &options, &report, &e), &e);
+        assert_int_equal(report.status, VERIFY_PROOF_EQUAL);
+        assert_int_equal(report.runs, 2); /* and with choices turned */
+    }
+    ir_program_release(&original);
+    ir_program_release(&other);
+}
+
 static void unknown_ops_are_named(void **state)
 {
     (void)state;
@@ -335,6 +378,7 @@ int main(void)
         cmocka_unit_test(models_are_equal_to_themselves),
         cmocka_unit_test(rounding_is_no_difference),
         cmocka_unit_test(planted_errors_in_what_cancels_are_found),
+        cmocka_unit_test(one_run_compares_something),
         cmocka_unit_test(unknown_ops_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
