@@ -15,6 +15,7 @@ struct variants {
     uint32_t count;
     bool again;        /* each layout gathered again and not */
     bool orders;       /* each layout in other orders of the axes alone */
+    uint32_t scarce;   /* claims on dimensions that not all axes can have that could alone */
     struct plan usual; /* of the last layout, before that */
 };
 
@@ -58,12 +59,38 @@ static uint32_t claims(const struct layout *layout)
     return all;
 }
 
-/* whether another axis is after the same dimensions, so that it may matter which is decided first */
-static bool is_rivalled(const struct builder *builder, uint32_t axis)
+/* what may be after a group's dimensions, as claims has it */
+static uint32_t claims_on(const struct nda *n, uint32_t group)
+{
+    uint32_t roles = n->groups[group].roles;
+    return 1u << FSDP | 1u << MEGATRON | (roles & NDA_COLOR_BATCH ? 1u << BATCH : 0) |
+           (roles & NDA_COLOR_SEQUENCE ? 1u << SEQUENCE : 0) | (roles & NDA_COLOR_EDGE ? 1u << EDGE : 0) |
+           (roles & NDA_COLOR_EXPERT ? 1u << EXPERT : 0);
+}
+
+/* Claims on groups with a dimension that two axes divide, each alone, but not all axes at once. Where there
+ * is none, every axis gets what it is after in any order. */
+static uint32_t scarce_claims(const struct plan_context *context)
+{
+    uint32_t claimed = 0;
+    int64_t devices = mesh_devices(&context->mesh);
+    for (uint32_t group = 0; group < context->n->group_count; group++)
+        for (uint32_t i = context->group_first[group]; i < context->group_first[group + 1]; i++) {
+            const struct plan_candidate *candidate = &context->candidates[i];
+            if (candidate->size % devices == 0 || __builtin_popcount(candidate->divides) < 2)
+                continue;
+            claimed |= claims_on(context->n, group);
+            break;
+        }
+    return claimed;
+}
+
+/* whether another axis is after the same scarce dimensions, so that it matters which is decided first */
+static bool is_rivalled(const struct builder *builder, uint32_t scarce, uint32_t axis)
 {
     for (uint32_t k = 0; k < builder->context->mesh.axis_count; k++)
         if (k != axis && builder->context->mesh.axes[k].size > 1 &&
-            claims(&builder->layouts[k]) & claims(&builder->layouts[axis]))
+            claims(&builder->layouts[k]) & claims(&builder->layouts[axis]) & scarce)
             return true;
     return false;
 }
@@ -97,7 +124,7 @@ static void enter_orders(struct variants *variants, uint32_t axis)
 {
     struct builder *builder = &variants->builder;
     uint8_t order[MESH_MAX_AXES];
-    if (variants->count == MOST_VARIANTS || !is_rivalled(builder, axis))
+    if (variants->count == MOST_VARIANTS || !is_rivalled(builder, variants->scarce, axis))
         return;
     build_variant(variants);
     plan_copy(&variants->usual, &builder->plan);
@@ -205,6 +232,7 @@ static void vary(struct variants *variants, uint32_t turn)
     uint32_t axes = mesh->axis_count;
     struct builder before = variants->builder;
     variants->orders = turn > axes;
+    variants->scarce = variants->orders ? scarce_claims(variants->builder.context) : 0;
     for (uint32_t axis = 0; axis < axes && variants->orders; axis++)
         if (mesh->axes[axis].size > 1)
             vary_layouts(variants, &before, axis, true);
