@@ -15,8 +15,7 @@ enum {
     LEAST_CLIMBING = 250,
     MOST_CLIMBING = 1000,
     CLIMBS = 2, /* that it is shared by; what they leave is for further starts */
-    ORDERS =
-        4, /* a quarter more for other orders of the axes, and for climbing on from the first that pays */
+    ORDERS = 4, /* a quarter more: other orders of the axes, and climbing on from the first that pays */
     STARTS = 6,
     /* this one of them is the cheapest that does not fit, the next the fastest such, the next the one that is
      * least above the limit of those that are faster than what fits */
