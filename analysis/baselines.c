@@ -11,7 +11,8 @@
  * distant uses what is gathered over an axis. Whatever the axes, decisions come in the order batch, model
  * dims, storage, update, sequence, regather: order is priority, and experts write it so. Only of two
  * strategies on one axis that are named the other way round (sequence, then batch where the sequence is not)
- * the first comes before all. */
+ * the first comes before all. Within each of these the axes come as they are named first: where two heads
+ * are for one of two axes, megatron:inner+megatron:outer gives them to the inner one. */
 #include "analysis/experts.h"
 
 #include <stdio.h>
@@ -201,7 +202,8 @@ static void write_strategy(const struct builder *builder, uint8_t strategy, uint
 static void write_name(const struct builder *builder, struct text *name)
 {
     const struct mesh *mesh = &builder->context->mesh;
-    for (uint32_t axis = 0; axis < mesh->axis_count; axis++) {
+    for (uint32_t i = 0; i < mesh->axis_count; i++) {
+        uint32_t axis = builder->order[i];
         write_strategy(builder, builder->layouts[axis].first, axis, name);
         write_strategy(builder, builder->layouts[axis].second, axis, name);
         if (builder->regather[axis])
@@ -257,11 +259,14 @@ static bool is_zero(const struct builder *builder, uint32_t axis)
 static void decide_storage(struct builder *builder)
 {
     uint32_t axes = builder->context->mesh.axis_count;
-    for (uint32_t axis = 0; axis < axes; axis++)
+    for (uint32_t i = 0; i < axes; i++) {
+        uint32_t axis = builder->order[i];
         if (is_fsdp(builder, axis))
             store_sharded(builder, NDA_ROLE_PARAMETER, axis, PLAN_SCOPE_ALL,
                           has(builder, axis, FSDP_LARGE) ? STORE_LARGE : STORE_ALL);
-    for (uint32_t axis = 0; axis < axes; axis++) {
+    }
+    for (uint32_t i = 0; i < axes; i++) {
+        uint32_t axis = builder->order[i];
         if (is_fsdp(builder, axis))
             store_sharded(builder, NDA_ROLE_OPTIMIZER, axis, PLAN_SCOPE_ALL,
                           has(builder, axis, FSDP_LARGE) ? STORE_LARGE : STORE_ALL);
@@ -271,28 +276,34 @@ static void decide_storage(struct builder *builder)
     }
 }
 
-void expert_build(struct builder *builder)
+static void decide_all(struct builder *builder)
 {
     uint32_t axes = builder->context->mesh.axis_count;
+    const uint8_t *order = builder->order;
+    for (uint32_t i = 0; i < axes; i++)
+        decide_strategy(builder, early(builder->layouts[order[i]]), order[i]);
+    for (uint32_t i = 0; i < axes; i++)
+        if (has(builder, order[i], BATCH) || is_fsdp(builder, order[i]) || is_zero(builder, order[i]))
+            decide_role(builder, BATCH, NDA_COLOR_BATCH, order[i]);
+    for (uint32_t i = 0; i < axes; i++)
+        for (uint8_t strategy = REPLICATED + 1; strategy < STRATEGIES + builder->group_count; strategy++)
+            if (phase(strategy) == 1 && has(builder, order[i], strategy))
+                decide_strategy(builder, strategy, order[i]);
+    decide_storage(builder);
+    for (uint32_t i = 0; i < axes; i++)
+        if (has(builder, order[i], SEQUENCE))
+            decide_strategy(builder, SEQUENCE, order[i]);
+    for (uint32_t i = 0; i < axes; i++)
+        if (builder->regather[order[i]])
+            decide_regather(builder, order[i]);
+}
+
+void expert_build(struct builder *builder)
+{
     struct text name = {0};
     builder->out->count = 0;
     plan_copy(&builder->plan, &builder->context->start);
-    for (uint32_t axis = 0; axis < axes; axis++)
-        decide_strategy(builder, early(builder->layouts[axis]), axis);
-    for (uint32_t axis = 0; axis < axes; axis++)
-        if (has(builder, axis, BATCH) || is_fsdp(builder, axis) || is_zero(builder, axis))
-            decide_role(builder, BATCH, NDA_COLOR_BATCH, axis);
-    for (uint32_t axis = 0; axis < axes; axis++)
-        for (uint8_t strategy = REPLICATED + 1; strategy < STRATEGIES + builder->group_count; strategy++)
-            if (phase(strategy) == 1 && has(builder, axis, strategy))
-                decide_strategy(builder, strategy, axis);
-    decide_storage(builder);
-    for (uint32_t axis = 0; axis < axes; axis++)
-        if (has(builder, axis, SEQUENCE))
-            decide_strategy(builder, SEQUENCE, axis);
-    for (uint32_t axis = 0; axis < axes; axis++)
-        if (builder->regather[axis])
-            decide_regather(builder, axis);
+    decide_all(builder);
     write_name(builder, &name);
     snprintf(builder->out->name, sizeof builder->out->name, "%s", name.size ? name.at : "replicated");
     text_release(&name);
@@ -347,6 +358,26 @@ static void list_groups(struct builder *builder)
     }
 }
 
+/* The axes that are named in that order, each of the others before the first of those that it is outside of:
+ * what names the outer axes first, or one alone, leaves the order of the mesh. */
+static void expert_order(struct builder *builder, const uint8_t *named, uint32_t count)
+{
+    uint32_t axes = builder->context->mesh.axis_count, filled = 0;
+    bool taken[MESH_MAX_AXES] = {false};
+    for (uint32_t i = 0; i < count; i++)
+        taken[named[i]] = true;
+    for (uint32_t i = 0; i <= count; i++) {
+        uint32_t end = i < count ? named[i] : axes;
+        for (uint8_t axis = 0; axis < end; axis++)
+            if (!taken[axis]) {
+                builder->order[filled++] = axis;
+                taken[axis] = true;
+            }
+        if (i < count)
+            builder->order[filled++] = named[i];
+    }
+}
+
 void expert_init(struct builder *builder, const struct plan_context *context)
 {
     const struct nda *n = context->n;
@@ -354,6 +385,7 @@ void expert_init(struct builder *builder, const struct plan_context *context)
     bool parameters = false, optimizer = false;
     *builder = (struct builder){.context = context};
     plan_init(&builder->plan, n, &context->mesh);
+    expert_order(builder, NULL, 0);
     for (uint32_t group = 0; group < n->group_count; group++) {
         uint32_t bits = side_bits(n, group);
         roles |= n->groups[group].roles;
@@ -603,6 +635,8 @@ enum error_code expert_parse(struct builder *builder, const char *name, struct e
 {
     const struct mesh *mesh = &builder->context->mesh;
     const char *at = name;
+    uint8_t named[MESH_MAX_AXES];
+    uint32_t count = 0;
     while (strcmp(name, "replicated") != 0 && *at) {
         size_t size = strcspn(at, ":+");
         size_t axis_size = at[size] == ':' ? strcspn(at + size + 1, "+") : 0;
@@ -622,9 +656,12 @@ enum error_code expert_parse(struct builder *builder, const char *name, struct e
             builder->regather[axis] = true;
         else if (s != REPLICATED)
             TRY(add_word(builder, name, (uint8_t)s, sides, (uint32_t)axis, e));
+        if (!memchr(named, axis, count))
+            named[count++] = (uint8_t)axis;
         at += size + 1 + axis_size;
         at += *at == '+';
     }
+    expert_order(builder, named, count);
     return ERROR_OK;
 }
 

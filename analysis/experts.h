@@ -37,6 +37,7 @@ struct builder {
     uint32_t groups[MOST_GROUPS];         /* strategy STRATEGIES + i: this group of MODEL_ROLES alone */
     uint32_t group_count;
     struct layout layouts[MESH_MAX_AXES]; /* of each axis */
+    uint8_t order[MESH_MAX_AXES];         /* the mesh's axes as they are decided, and named */
     /* of sequence, batch and groups alone: classes of conflicts of the group that has most */
     uint32_t bits[STRATEGIES + MOST_GROUPS];
     uint32_t sides[MESH_MAX_AXES]; /* of each axis, for the strategy that expert_sided names */
@@ -45,7 +46,7 @@ struct builder {
 
 void expert_init(struct builder *builder,
                  const struct plan_context *context); /* plan: released by the caller */
-/* the plan of the layouts, sides and regathers, into plan and out */
+/* the plan of the layouts in that order, sides and regathers, into plan and out */
 void expert_build(struct builder *builder);
 /* has the module what the layout of that number needs? */
 bool expert_works(const struct builder *builder, uint32_t layout);
@@ -53,7 +54,7 @@ bool expert_works(const struct builder *builder, uint32_t layout);
 uint8_t expert_sided(const struct builder *builder, struct layout layout);
 /* sides of conflicts, i below bits + 2: none, all at once, then each class alone */
 uint32_t expert_side(uint32_t bits, uint32_t i);
-/* layouts, sides and regathers by name */
+/* layouts, order, sides and regathers by name */
 enum error_code expert_parse(struct builder *builder, const char *name, struct error *e) BASE_CHECKED;
 
 #endif

@@ -189,7 +189,9 @@ struct plan_baseline *plan_baselines(const struct plan_context *context, uint32_
 /* Plans around the one of that name. turn < number of axes: with another layout of that axis (one strategy or
  * two), another side of the sequence's conflicts ("sequence[1]:data"), or regather turned over (again:
  * layouts and sides also with it turned over); turn = number of axes: the same of all axes that are alike at
- * once, or two axes exchanged. At most 256, none twice, the plan itself not among them. Owned (free); none
+ * once, or two axes exchanged; one more: layouts of one axis that is then decided before all others or behind
+ * them, where both are after the same dimensions and get others so. At most 256, none twice, the plan itself
+ * not among them. Owned (free); none
  * for a name that is no baseline's. */
 struct plan_baseline *plan_baseline_variants(const struct plan_context *context, const char *name,
                                              uint32_t turn, bool again, uint32_t *count);

@@ -32,7 +32,7 @@ struct search_domain {
      * anew. NULL where there are none. */
     struct search_domain_baseline *(*variants)(struct search_domain *d, const char *name, uint32_t turn,
                                                bool again, uint32_t *count);
-    uint32_t variant_turns;
+    uint32_t variant_turns; /* the turn of that number: other orders of the axes */
     /* what two of them change, at once (plan_baseline_join); may number decisions anew. false: it cannot
      * be */
     bool (*join)(struct search_domain *d, const char *name, const char *one, const char *other,

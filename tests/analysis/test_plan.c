@@ -329,6 +329,70 @@ static void baselines_name_their_sides(void **state)
     (void)state;
 }
 
+static bool splits(const struct plan_baseline *baseline, struct plan_decision wanted)
+{
+    for (uint32_t i = 0; i < baseline->count; i++)
+        if (baseline->decisions[i].group == wanted.group && baseline->decisions[i].axis == wanted.axis)
+            return true;
+    return false;
+}
+
+/* eight heads over one of two axes of four: whichever is named first */
+static void baselines_name_their_order(void **state)
+{
+    static const char *const names[] = {"megatron:outer+megatron:inner", "megatron:inner+megatron:outer"};
+    struct subject subject;
+    struct plan_baseline baseline;
+    struct error e = {0};
+    load(&subject, "tests/models/small/t2b.mlir");
+    struct plan_context *plan_context = context(&subject, "outer=4,inner=4");
+    for (int inner = 0; inner < 2; inner++) {
+        ASSERT_OK(plan_baseline_find(plan_context, names[inner], &baseline, &e), &e);
+        assert_string_equal(baseline.name, names[inner]);
+        for (int axis = 0; axis < 2; axis++)
+            assert_int_equal(
+                splits(&baseline, decision(plan_context, "heads", axis ? "inner" : "outer", NULL, NULL)),
+                axis == inner);
+    }
+    plan_context_destroy(plan_context);
+    subject_close(&subject);
+    (void)state;
+}
+
+/* variants of one axis on the other, in the turn for other orders; how many of them are called so */
+static uint32_t variants_in_other_orders(const char *mesh, const char *base, const char *wanted)
+{
+    struct subject subject;
+    uint32_t count, found = 0;
+    load(&subject, "tests/models/small/t2b.mlir");
+    struct plan_context *plan_context = context(&subject, mesh);
+    struct plan_baseline *list = plan_baseline_variants(plan_context, base, 3, false, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct plan_baseline again;
+        struct error e = {0};
+        ASSERT_OK(plan_baseline_find(plan_context, list[i].name, &again, &e), &e);
+        assert_string_equal(again.name, list[i].name);
+        assert_int_equal(again.count, list[i].count);
+        for (uint32_t k = 0; k < again.count; k++)
+            assert_true(again.decisions[k].group == list[i].decisions[k].group &&
+                        again.decisions[k].axis == list[i].decisions[k].axis);
+        found += strcmp(list[i].name, wanted) == 0;
+    }
+    free(list);
+    plan_context_destroy(plan_context);
+    subject_close(&subject);
+    return found;
+}
+
+static void variants_have_other_orders(void **state)
+{
+    static const char wanted[] = "megatron:inner+megatron:outer";
+    assert_int_equal(variants_in_other_orders("outer=4,inner=4", "megatron:inner", wanted), 1);
+    /* everything divides by both: the order would change positions alone */
+    assert_int_equal(variants_in_other_orders("outer=2,inner=2", "megatron:inner", wanted), 0);
+    (void)state;
+}
+
 /* Many axes: what people write comes before the race is full, and every axis is used (the first was left
  * out once). */
 static void baselines_over_many_axes(void **state)
@@ -610,6 +674,8 @@ int main(void)
         cmocka_unit_test(experts_store_what_they_say),
         cmocka_unit_test(baselines_are_distinct_and_replay),
         cmocka_unit_test(baselines_name_their_sides),
+        cmocka_unit_test(baselines_name_their_order),
+        cmocka_unit_test(variants_have_other_orders),
         cmocka_unit_test(baselines_over_many_axes),
         cmocka_unit_test(what_large_arguments_have_is_offered),
         cmocka_unit_test(decisions_have_text_and_back),
