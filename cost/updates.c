@@ -15,11 +15,13 @@
 #include <stdlib.h>
 
 enum { NAME_HOPS = 8 }; /* from what is read to the buffer: beyond that it counts as another's */
+static const int64_t most_steps = 1 << 26; /* ops that are looked at for all updates together */
 
 struct update_search {
     struct price_program *out;
     uint32_t *last_reader; /* per value: the last op that reads it, under any name; 0: none does */
     uint32_t *reached;     /* per op: 1 + the update that it is computed from, of those looked at so far */
+    int64_t left;          /* of most_steps */
 };
 
 /* the value that this one is another name of, or a part of, read in the kernel of whoever reads it */
@@ -91,7 +93,8 @@ static void reach(struct update_search *search, uint32_t update, uint32_t op)
     }
 }
 
-/* Does something read the buffer that is computed from what was written into it? */
+/* Does something read the buffer that is computed from what was written into it? Yes where that is not found
+ * out any more, for thousands of updates of one buffer. */
 static bool is_outlived(struct update_search *search, uint32_t update)
 {
     const struct ir_program *program = search->out->nda->program;
@@ -102,6 +105,8 @@ static bool is_outlived(struct update_search *search, uint32_t update)
     }
     reach(search, update, update);
     for (uint32_t op = update + 1; op <= search->last_reader[buffer]; op++) {
+        if (search->left-- <= 0)
+            return true;
         if (!is_reached(search, update, op))
             continue;
         reach(search, update, op);
@@ -114,7 +119,7 @@ static bool is_outlived(struct update_search *search, uint32_t update)
 void price_find_updates(struct price_program *out)
 {
     const struct ir_program *program = out->nda->program;
-    struct update_search search = {.out = out};
+    struct update_search search = {.out = out, .left = most_steps};
     search.last_reader = mem_zalloc((size_t)program->value_count + 1, sizeof *search.last_reader);
     search.reached = mem_zalloc((size_t)program->op_count + 1, sizeof *search.reached);
     find_last_readers(&search);
