@@ -260,10 +260,6 @@ static void moments(struct tracer *tracer, uint32_t value, int64_t count, enum m
             moments(tracer, ir_operand(program, op, 1), count, kind, depth + 1);
         else if (verify_scalar_like(program, ir_operand(program, op, 1)))
             moments(tracer, ir_operand(program, op, 0), count, kind, depth + 1);
-        else if (kind == DENOMINATOR) {
-            moments(tracer, ir_operand(program, op, 0), count, kind, depth + 1);
-            moments(tracer, ir_operand(program, op, 1), count, kind, depth + 1);
-        }
         break;
     case IR_DIVIDE:
         if (verify_scalar_like(program, ir_operand(program, op, 1)))
@@ -348,37 +344,6 @@ static void find_simple(struct tracer *tracer)
         }
 }
 
-static bool is_constant(const struct ir_program *program, uint32_t value)
-{
-    uint32_t op = program->values[value].op;
-    return op != IR_NONE && program->ops[op].code == IR_CONSTANT;
-}
-
-/* Floats that are used once, to be added to or subtracted from, and what that gives is returned: a sum that
- * the program goes on with. No counters: what is added is no argument and no constant. */
-static void find_sums(struct tracer *tracer)
-{
-    const struct ir_program *program = tracer->program;
-    uint32_t last = ir_block_terminator(program, tracer->block);
-    uint32_t *uses = mem_zalloc((size_t)program->value_count + 1, sizeof *uses);
-    for (uint32_t op = 0; op < program->op_count; op++)
-        for (uint32_t i = 0; i < program->ops[op].operand_count; i++)
-            uses[ir_operand(program, op, i)]++;
-    for (uint32_t i = 0; last != IR_NONE && i < program->ops[last].operand_count; i++) {
-        uint32_t op = program->values[ir_operand(program, last, i)].op;
-        enum ir_opcode code = op == IR_NONE ? IR_CONSTANT : (enum ir_opcode)program->ops[op].code;
-        uint32_t sides = code == IR_ADD ? 2 : code == IR_SUBTRACT;
-        for (uint32_t side = 0; side < sides; side++) {
-            uint32_t value = ir_operand(program, op, side), other = ir_operand(program, op, 1 - side);
-            if (is_argument(tracer, value) && uses[value] == 1 && !is_argument(tracer, other) &&
-                !is_constant(program, other) &&
-                ir_element_is_float((enum ir_element)ir_value_type(program, value)->element))
-                tracer->hints[program->values[value].index].sum = true;
-        }
-    }
-    free(uses);
-}
-
 struct verify_hint *verify_hints(const struct ir_program *program, uint32_t *count)
 {
     uint32_t func = ir_function(program, "main");
@@ -390,7 +355,6 @@ struct verify_hint *verify_hints(const struct ir_program *program, uint32_t *cou
         return tracer.hints;
     tracer.simple = mem_zalloc(*count + 1, 1);
     find_simple(&tracer);
-    find_sums(&tracer);
     for (uint32_t op = 0; op < program->op_count; op++) {
         trace_indices(&tracer, op);
         trace_moments(&tracer, op);
@@ -411,8 +375,6 @@ static double real_number(struct rng *rng, const struct verify_hint *hint, enum 
         return mode == VERIFY_INPUTS_MOMENTS ? 1 : 1e-4 * (0.5 + u);
     if (hint->first)
         return mode == VERIFY_INPUTS_MOMENTS ? 0 : 0.01 * (u - 0.5);
-    if (hint->sum && !hint->positive && mode == VERIFY_INPUTS_MOMENTS)
-        return 0;
     if (mode == VERIFY_INPUTS_POSITIVE)
         return 0.25 * (1 + u);
     return hint->positive ? 0.5 + u : 0.5 * (u - 0.5);

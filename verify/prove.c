@@ -112,7 +112,7 @@ static bool wanted(const struct ir_program *program, enum verify_inputs_mode mod
     struct verify_hint *hints = verify_hints(program, &count);
     bool moments = false, indices = false;
     for (uint32_t i = 0; i < count; i++) {
-        moments = moments || hints[i].second || (hints[i].sum && !hints[i].positive);
+        moments = moments || hints[i].second;
         indices = indices || hints[i].bound > 0;
     }
     free(hints);

@@ -3,8 +3,7 @@
  * It is a test by example, not a theorem: equal results on seeded inputs, for every element. Inputs are
  * shaped by what the module does with its arguments, so that the results depend on all of them. Runs of
  * one proof:
- *   MOMENTS  (train steps) first moments 0, second moments 1: the gradients show in the new first moments;
- *            sums that a step goes on with 0, unless something is divided by them: what is added shows
+ *   MOMENTS  (train steps) first moments 0, second moments 1: the gradients show in the new first moments
  *   PLAIN    second moments about 1e-4, first moments random: shows bias correction and everything else.
  *            Where that gives NaN with every seed (roots and logarithms that the hints do not see),
  *            POSITIVE is run in its place:
@@ -50,11 +49,10 @@ enum verify_inputs_mode {
 };
 struct verify_hint { /* what the module does with an argument */
     int64_t bound;   /* integers: smallest dimension looked up with it; 0 = none found */
-    /* reaches a square root, a logarithm, or a sum or product that something is divided by */
+    /* reaches a square root, a logarithm, or a sum that something is divided by */
     bool positive;
     /* Adam's moments: only scaled and added, then divided by / fed to a square root */
     bool first, second;
-    bool sum; /* is added to or subtracted from, no more is done with it, and what that gives is a result */
 };
 /* One hint for each argument of @main; owned, free(). Calls are not followed, so program must be prepared
  * (ir_prepare). */

@@ -3,7 +3,7 @@
 # timeout: 120
 """toast prove: equal, different, inconclusive and not run by status and text; optimizers' states give no NaN; inputs from an .npz file.
 
-The modules of tests/verify/steps are JAX's: train steps of one linear layer under five optimizers, of two with their gradient
+The modules of tests/verify/steps are JAX's: train steps of one linear layer under four optimizers, of two with their gradient
 clipped; the gradient of attention with a bias of the keys, which no loss depends on; a sum over what its mean was taken from; LAPACK's
 calls for CPUs, and those of cuSOLVER; dropout by rng_bit_generator with a debug.print."""
 import json, os, pathlib, re, struct, subprocess, sys, tempfile, zipfile
@@ -24,7 +24,7 @@ def prove(module, *arguments):
     return run.returncode, run.stdout + run.stderr
 
 
-for name in ('adafactor', 'amsgrad', 'centered_rmsprop', 'clipped', 'cocob', 'yogi', 'centered_sum', 'lapack_solves', 'lapack_factors', 'lapack_singular', 'cusolver', 'drawn_bits'):
+for name in ('adafactor', 'amsgrad', 'centered_rmsprop', 'clipped', 'yogi', 'centered_sum', 'lapack_solves', 'lapack_factors', 'lapack_singular', 'cusolver', 'drawn_bits'):
     status, said = prove(steps / f'{name}.mlir', '--random-plans', '20')
     check(status == 0 and '20 equal, 0 different, 0 inconclusive, 0 not run' in said, f'{name}: {status} {said}')
     # also of sums that cancel, whose error is more than they are: it is beside what was summed
@@ -35,8 +35,7 @@ status, said = prove(steps / 'cusolver_cpu.mlir', '--baseline', 'replicated', '-
 check(status == 0 and 'equal' in said, f'the same for CPUs and GPUs: {status} {said}')
 
 # an error in what the inputs leave out: the norm by which no gradient is clipped, as they are small (also beside -inf, as JAX's softmax
-# has its largest); a second moment of Adafactor's, which is recognised, so that gradients count beside it; a gradient that is
-# small beside the sum of those before
+# has its largest); a second moment of Adafactor's, which is recognised, so that gradients count beside it
 with tempfile.TemporaryDirectory() as scratch:
     larger = pathlib.Path(scratch) / 'larger.mlir'
     text, count = re.subn(r'(%\S+) = stablehlo.sqrt (%\S+) : tensor<f32>',
@@ -46,11 +45,9 @@ with tempfile.TemporaryDirectory() as scratch:
     larger.write_text(text)
     norm = (r'(%\S+) = stablehlo.sqrt (%\S+) : tensor<f32>',
             r'%norm = stablehlo.add \2, \2 : tensor<f32>\n    \1 = stablehlo.sqrt %norm : tensor<f32>')
-    nearly = (r'(%\S+) = (stablehlo.transpose .* -> )(\S+)', r'%right = \2\3\n    %off = stablehlo.constant dense<1.001> : \3\n'
-              r'    \1 = stablehlo.multiply %right, %off : \3')
     added = (r'(stablehlo.transpose %\S+, dims = \[1, 0\] : .*\n)([^/]*)stablehlo.multiply', r'\1\2stablehlo.add')
     for module, wrong, shown in ((steps / 'clipped.mlir', norm, 'turned inputs: '), (larger, norm, 'turned inputs: '),
-                                 (steps / 'cocob.mlir', nearly, 'moments inputs: '), (steps / 'adafactor.mlir', added, '')):
+                                 (steps / 'adafactor.mlir', added, '')):
         plan = ['--baseline', 'fsdp:a+fsdp:b']
         lowered = subprocess.run([toast, 'lower', str(module), '--mesh', 'a=4,b=2', *plan, '--form', 'local'],
                                  capture_output=True, text=True).stdout
