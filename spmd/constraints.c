@@ -12,6 +12,7 @@
 
 enum { EFFORT = 1 << 19 };    /* ops visited: half a second */
 enum { AFFORDED_RUNS = 200 }; /* of the model: what leaving out of all candidates takes, or less */
+enum { SHORT_OF_RUNS = 8 };   /* fewer than that left: deep programs */
 enum { SLACK = 100 };         /* a list may move 1/SLACK more than all candidates do, if it is shorter */
 
 struct candidate {
@@ -526,13 +527,14 @@ static uint32_t add_deviating(struct finder *finder, uint32_t most)
 }
 
 /* From nothing: where propagation first leaves the plan, the user says what the plan does; one class, then
- * two, four .. at a time. Few runs of the model, where leaving out of all candidates takes hundreds. *found:
+ * two, four .. at a time (four times as many where only a few runs are left). Few runs of the model, where leaving out of all candidates takes hundreds. *found:
  * as good a choice as all of them. */
 static enum error_code grow(struct finder *finder, const struct moved *most, bool *found, struct error *e)
 {
     struct moved now;
     memset(finder->on, 0, finder->candidates.count);
-    for (uint32_t at_once = 1; finder->left > 0; at_once *= 2) {
+    for (uint32_t at_once = 1; finder->left > 0;
+         at_once *= finder->left < (int64_t)SHORT_OF_RUNS * finder->n->space_count ? 4 : 2) {
         TRY(measure(finder, &now, e));
         *found = good(&now, most);
         if (*found)
