@@ -527,8 +527,8 @@ static uint32_t add_deviating(struct finder *finder, uint32_t most)
 }
 
 /* From nothing: where propagation first leaves the plan, the user says what the plan does; one class, then
- * two, four .. at a time (four times as many where only a few runs are left). Few runs of the model, where leaving out of all candidates takes hundreds. *found:
- * as good a choice as all of them. */
+ * two, four .. at a time (four times as many where only a few runs are left). Few runs of the model, where
+ * leaving out of all candidates takes hundreds. *found: as good a choice as all of them. */
 static enum error_code grow(struct finder *finder, const struct moved *most, bool *found, struct error *e)
 {
     struct moved now;
