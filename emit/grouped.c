@@ -7,28 +7,25 @@
 
 #include <stdlib.h>
 
-/* axes that shard inner pieces of a dim */
-static void add_axes_of_pieces(const struct emit *e, uint32_t value, struct emit_axes *axes)
-{
-    const struct spmd_value *spmd_value = &e->local->values[value];
-    for (uint32_t axis = 0; axis < e->mesh->axis_count; axis++) {
-        bool there = false;
-        for (uint8_t i = 0; i < axes->count; i++)
-            there |= axes->at[i] == axis;
-        if (there || spmd_value->form.at[axis] >= SPMD_WHOLE)
-            continue;
-        uint32_t dim = nda_atoms(e->nda, spmd_value->origin)[spmd_value->form.at[axis]].dim;
-        if (!emit_layout(e, spmd_value->origin, &spmd_value->form, dim).contiguous)
-            axes->at[axes->count++] = (uint8_t)axis;
-    }
-}
-
 static bool holds(const struct emit_axes *axes, uint8_t axis)
 {
     for (uint8_t i = 0; i < axes->count; i++)
         if (axes->at[i] == axis)
             return true;
     return false;
+}
+
+/* axes that shard inner pieces of a dim */
+static void add_axes_of_pieces(const struct emit *e, uint32_t value, struct emit_axes *axes)
+{
+    const struct spmd_value *spmd_value = &e->local->values[value];
+    for (uint32_t axis = 0; axis < e->mesh->axis_count; axis++) {
+        if (holds(axes, (uint8_t)axis) || spmd_value->form.at[axis] >= SPMD_WHOLE)
+            continue;
+        uint32_t dim = nda_atoms(e->nda, spmd_value->origin)[spmd_value->form.at[axis]].dim;
+        if (!emit_layout(e, spmd_value->origin, &spmd_value->form, dim).contiguous)
+            axes->at[axes->count++] = (uint8_t)axis;
+    }
 }
 
 struct spmd_form grouped_form(const struct emit *e, uint32_t value, const struct grouped *grouped)
@@ -70,7 +67,6 @@ static bool divides_batch(const struct emit *e, const struct spmd_step *step, co
 struct grouped grouped_of(const struct emit *e, const struct spmd_step *step)
 {
     struct grouped out = {.whole.count = 0};
-    struct lower_op lower = {.step = step, .op = step->op};
     if (step->kind != SPMD_OP || e->program->ops[step->op].code != IR_CONVOLUTION)
         return out;
     bool sums = ir_int(e->program, step->op, "batch_group_count", 1) > 1;
@@ -80,7 +76,7 @@ struct grouped grouped_of(const struct emit *e, const struct spmd_step *step)
         add_axes_of_pieces(e, spmd_operand(e->local, step, i), &out.whole);
     for (uint32_t i = 0; i < step->result_count; i++)
         add_axes_of_pieces(e, step->results + i, &out.whole);
-    struct emit_axes batch = sums ? lower_contracting_axes(e, &lower) : (struct emit_axes){.count = 0};
+    struct emit_axes batch = sums ? lower_contracting_axes(e, step) : (struct emit_axes){.count = 0};
     for (uint8_t i = 0; i < batch.count; i++)
         if (holds(&out.whole, batch.at[i]))
             batch.at[i--] = batch.at[--batch.count];

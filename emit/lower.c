@@ -66,13 +66,13 @@ void lower_set_int(struct emit *e, struct lower_op *lower, const char *name, int
     emit_attr_set(e, lower->attrs, &lower->attr_count, name, ir_build_int(e->builder, value, "i64"));
 }
 
-struct emit_axes lower_contracting_axes(const struct emit *e, const struct lower_op *lower)
+struct emit_axes lower_contracting_axes(const struct emit *e, const struct spmd_step *step)
 {
     struct emit_axes axes = {0};
-    uint32_t space = e->nda->op_space[lower->op];
-    if (lower->step->cells == SPMD_NONE || space == NDA_NONE)
+    uint32_t space = e->nda->op_space[step->op];
+    if (step->cells == SPMD_NONE || space == NDA_NONE)
         return axes;
-    const struct plan_cell *cells = e->local->cells + lower->step->cells;
+    const struct plan_cell *cells = e->local->cells + step->cells;
     const struct nda_factor *factors = e->nda->factors + e->nda->spaces[space].factors;
     for (uint8_t axis = 0; axis < e->mesh->axis_count; axis++)
         if (cells[axis].factor != NDA_NO_FACTOR && factors[cells[axis].factor].kind == NDA_CONTRACTING)
@@ -82,7 +82,7 @@ struct emit_axes lower_contracting_axes(const struct emit *e, const struct lower
 
 enum nda_reducer lower_contracting_reducer(const struct emit *e, const struct lower_op *lower)
 {
-    struct emit_axes axes = lower_contracting_axes(e, lower);
+    struct emit_axes axes = lower_contracting_axes(e, lower->step);
     if (!axes.count)
         return NDA_REDUCE_NONE;
     uint32_t factor = e->local->cells[lower->step->cells + axes.at[0]].factor;
@@ -111,7 +111,7 @@ bool lower_is_identity(const struct emit *e, const struct lower_op *lower, uint3
 
 enum error_code lower_mask_initial(struct emit *e, struct lower_op *lower, uint32_t i, struct error *error)
 {
-    struct emit_axes axes = lower_contracting_axes(e, lower);
+    struct emit_axes axes = lower_contracting_axes(e, lower->step);
     enum nda_reducer reducer = lower_contracting_reducer(e, lower);
     struct emit_tensor identity;
     if (!axes.count)

@@ -33,8 +33,8 @@ enum error_code lower_as_is(struct emit *e, struct lower_op *lower, struct error
 void lower_set_ints(struct emit *e, struct lower_op *lower, const char *name, const int64_t *ints,
                     uint32_t count);
 void lower_set_int(struct emit *e, struct lower_op *lower, const char *name, int64_t value);
-/* axes in force on the op's contracting factors: the group whose first device keeps initial values */
-struct emit_axes lower_contracting_axes(const struct emit *e, const struct lower_op *lower);
+/* axes in force on contracting factors of the step's op: their group's first device keeps initial values */
+struct emit_axes lower_contracting_axes(const struct emit *e, const struct spmd_step *step);
 /* the reducer of those factors; NDA_REDUCE_NONE when there are none */
 enum nda_reducer lower_contracting_reducer(const struct emit *e, const struct lower_op *lower);
 /* Is operand i a constant (perhaps broadcast) that changes nothing under the reducer? */

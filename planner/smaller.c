@@ -118,14 +118,10 @@ enum error_code planner_find_smaller(const struct planner_job *j, struct report 
     if (!report->smallest_budget_bytes || !report->advice.batch)
         return ERROR_OK;
     plan_init(&plan, j->nda, &j->request->mesh);
-    plan_copy(&plan, plan_context_start(j->context));
-    for (uint32_t i = 0; i < report->plan.count; i++)
-        plan_apply(j->context, &plan, report->plan.decisions[i]);
-    for (uint32_t i = 0; i < report->plan.factor_count; i++)
-        plan_apply_factor(j->context, &plan, report->plan.factors[i].space, report->plan.factors[i].factor,
-                          report->plan.factors[i].axis);
     struct batches batches = {.j = j, .plan = &plan, .local = &local};
-    enum error_code code = spmd_walk(j->context, &plan, evaluator_options(j->evaluator), &local, e);
+    enum error_code code = search_plan_replay(j->context, &report->plan, &plan)
+                               ? spmd_walk(j->context, &plan, evaluator_options(j->evaluator), &local, e)
+                               : error_set(e, ERROR_INTERNAL, "the plan does not replay to its hash");
     if (code == ERROR_OK && prepare(&batches))
         search_divisors(&batches, report);
     if (code == ERROR_OK)

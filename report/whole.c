@@ -25,7 +25,6 @@ struct finder {
     int64_t *bytes, *time_ps; /* by group: of what has it whole */
     int64_t *most;            /* by group: bytes of the largest of these tensors */
     uint32_t *example;        /* by group: that tensor, a local value; NDA_NONE */
-    bool *gathered;           /* by group: it is a copy that collectives made of that value */
     bool *split;
     struct plan trial;
 };
@@ -76,9 +75,6 @@ static void weigh_value(struct finder *finder, uint32_t value, int64_t bytes)
         if (bytes > finder->most[group]) {
             finder->most[group] = bytes;
             finder->example[group] = value;
-            finder->gathered[group] =
-                finder->local->values[value].step != SPMD_NONE &&
-                spmd_step_is_collective(&finder->local->steps[finder->local->values[value].step]);
         }
     }
 }
@@ -323,14 +319,18 @@ static void tell_example(const struct finder *finder, uint32_t group, char *out,
     out[0] = 0;
     if (finder->example[group] == NDA_NONE)
         return;
-    uint32_t value = finder->local->values[finder->example[group]].origin;
+    const struct spmd_local *local = finder->local;
+    const struct spmd_value *example = &local->values[finder->example[group]];
+    /* a copy that collectives made of the value */
+    bool gathered = example->step != SPMD_NONE && spmd_step_is_collective(&local->steps[example->step]);
+    uint32_t value = example->origin;
     const struct ir_value *origin = &program->values[value];
     struct text parts = {0};
     report_type(program, value, type, sizeof type);
     tell_parts(finder, group, finder->example[group], &parts);
     if (origin->op == IR_NONE) {
         bool argument = origin->block == finder->n->block;
-        snprintf(out, room, "%s%s of %s%s", finder->gathered[group] ? "the gathered " : "", type,
+        snprintf(out, room, "%s%s of %s%s", gathered ? "the gathered " : "", type,
                  argument ? finder->report->arguments[origin->index].name : "a loop",
                  parts.at ? parts.at : "");
     } else {
@@ -448,7 +448,6 @@ enum error_code report_find_whole(const struct plan_context *context, struct eva
     for (uint32_t i = 0; i < finder.n->group_count; i++)
         finder.example[i] = NDA_NONE;
     finder.split = mem_zalloc(finder.n->group_count + 1, sizeof *finder.split);
-    finder.gathered = mem_zalloc(finder.n->group_count + 1, sizeof *finder.gathered);
     plan_init(&finder.trial, finder.n, finder.mesh);
     weigh(&finder);
     list(&finder);
@@ -461,7 +460,6 @@ enum error_code report_find_whole(const struct plan_context *context, struct eva
     free(finder.most);
     free(finder.example);
     free(finder.split);
-    free(finder.gathered);
     return code;
 }
 
