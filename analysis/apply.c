@@ -40,7 +40,8 @@ static uint32_t apply(const struct plan_context *context, struct plan *plan, str
         int64_t shards;
         if (!(k->divides & bit) || (decision.bits & k->mask) != k->value ||
             cells[decision.axis].factor != NDA_NO_FACTOR ||
-            (decision.scope == PLAN_SCOPE_UPDATE && !k->update))
+            (decision.scope == PLAN_SCOPE_UPDATE && !k->update) ||
+            (decision.scope == PLAN_SCOPE_STACKED && !k->stacked))
             continue;
         if (color != NDA_NONE && context->n->factors[k->factor_index].color != color)
             continue;

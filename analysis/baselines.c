@@ -7,6 +7,8 @@
  * zero3 is another name of fsdp | megatron = feed-forward, heads and vocabulary dims | one of these groups by
  * its label (ffn, heads) |
  * sequence | edge | expert, and two of them on one axis: megatron+sequence, edge+batch, ffn+batch ..
+ * stacked = expert in scope stacked alone: with the batch behind it on the same axis tokens go to the experts
+ * by all_to_all, as GShard has it.
  * sequence[01] takes the other side of the second class of conflicts of a sequence; regather lets go between
  * distant uses what is gathered over an axis. Whatever the axes, decisions come in the order batch, model
  * dims, storage, update, sequence, regather: order is priority, and experts write it so. Only of two
@@ -32,8 +34,9 @@ enum {
 
 enum { MODEL_ROLES = NDA_COLOR_MODEL | NDA_COLOR_VOCABULARY };
 
-static const char *const strategy_names[] = {"replicated", "batch",    "fsdp",     "fsdp-large", "zero1",
-                                             "zero2",      "megatron", "sequence", "edge",       "expert"};
+static const char *const strategy_names[] = {"replicated", "batch",  "fsdp",     "fsdp-large",
+                                             "zero1",      "zero2",  "megatron", "sequence",
+                                             "edge",       "expert", "stacked"};
 
 /* the first of these race in all combinations, the others where the cheapest of those are climbed from */
 const struct layout expert_layouts[EXPERT_LAYOUTS] = {{REPLICATED, 0, 0},
@@ -47,6 +50,9 @@ const struct layout expert_layouts[EXPERT_LAYOUTS] = {{REPLICATED, 0, 0},
                                                       {MEGATRON, SEQUENCE, 1},
                                                       {EDGE, 0, 0},
                                                       {EXPERT, 0, 0},
+                                                      {STACKED, BATCH, 0},
+                                                      {STACKED, FSDP, 0},
+                                                      {STACKED, 0, 0},
                                                       {FSDP_LARGE, 0, 0},
                                                       {BATCH, MEGATRON, 0},
                                                       {BATCH, SEQUENCE, 0},
@@ -65,7 +71,7 @@ const struct layout expert_layouts[EXPERT_LAYOUTS] = {{REPLICATED, 0, 0},
                                                       {SEQUENCE, FSDP_LARGE, 0},
                                                       {SEQUENCE, MEGATRON, 0},
                                                       {ZERO1, 0, 0}};
-enum { RACED = 11, ZERO1_LAYOUT = EXPERT_LAYOUTS - 1 };
+enum { RACED = 13, ZERO1_LAYOUT = EXPERT_LAYOUTS - 1 };
 
 /* appends a decision when it changes something */
 static uint32_t decide_side(struct builder *builder, uint32_t group, uint32_t bits, uint32_t axis,
@@ -95,7 +101,8 @@ static void decide_for(struct builder *builder, uint8_t strategy, uint32_t group
 {
     uint32_t all = expert_side(builder->context->n->groups[group].bits, 1);
     bool chosen = expert_sided(builder, builder->layouts[axis]) == strategy;
-    decide_side(builder, group, chosen ? builder->sides[axis] & all : 0, axis, PLAN_SCOPE_ALL);
+    decide_side(builder, group, chosen ? builder->sides[axis] & all : 0, axis,
+                strategy == STACKED ? PLAN_SCOPE_STACKED : PLAN_SCOPE_ALL);
 }
 
 /* whatever parameters hold over the axis by now */
@@ -234,10 +241,8 @@ static bool has(const struct builder *builder, uint32_t axis, uint8_t strategy)
 static void decide_strategy(struct builder *builder, uint8_t strategy, uint32_t axis)
 {
     static const uint32_t roles[STRATEGIES] = {
-        [MEGATRON] = MODEL_ROLES,
-        [SEQUENCE] = NDA_COLOR_SEQUENCE,
-        [EDGE] = NDA_COLOR_EDGE,
-        [EXPERT] = NDA_COLOR_EXPERT,
+        [MEGATRON] = MODEL_ROLES,    [SEQUENCE] = NDA_COLOR_SEQUENCE, [EDGE] = NDA_COLOR_EDGE,
+        [EXPERT] = NDA_COLOR_EXPERT, [STACKED] = NDA_COLOR_EXPERT,
     };
     if (strategy >= STRATEGIES)
         decide_for(builder, strategy, builder->groups[strategy - STRATEGIES], axis);
@@ -406,6 +411,9 @@ void expert_init(struct builder *builder, const struct plan_context *context)
     builder->works[SEQUENCE] = roles & NDA_COLOR_SEQUENCE;
     builder->works[EDGE] = roles & NDA_COLOR_EDGE;
     builder->works[EXPERT] = roles & NDA_COLOR_EXPERT;
+    for (uint32_t group = 0; group < n->group_count; group++)
+        builder->works[STACKED] |=
+            n->groups[group].roles & NDA_COLOR_EXPERT && plan_context_stacks(context, group);
     list_groups(builder);
 }
 
@@ -648,7 +656,8 @@ enum error_code expert_parse(struct builder *builder, const char *name, struct e
             return error_set(
                 e, ERROR_INVALID_PLAN,
                 "a baseline is written strategy:axis+strategy:axis with batch, fsdp, fsdp-large, "
-                "zero1, zero2, zero3 (fsdp), megatron, sequence, edge, expert, regather or a large group's "
+                "zero1, zero2, zero3 (fsdp), megatron, sequence, edge, expert, stacked, regather or a large "
+                "group's "
                 "label, sides of a conflict behind it (sequence[1]:model), and axes of the mesh; '%.80s' is "
                 "not",
                 name);

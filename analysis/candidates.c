@@ -160,7 +160,8 @@ static bool make_candidate(const struct plan_context *context, const struct side
                                    .factor_index = factor_index,
                                    .partner = NDA_NONE,
                                    .factor = (uint8_t)(factor_index - n->spaces[nm->space].factors),
-                                   .update = context->update[nm->space]};
+                                   .update = context->update[nm->space],
+                                   .stacked = context->stacked[factor_index]};
     if (!nm->shardable || context->closed[factor_index] || sides.never)
         return false;
     if (partner != NDA_NONE) {

@@ -18,6 +18,7 @@ struct plan_candidate {
     uint8_t partner_factor;
     uint8_t divides; /* bit a: the size of axis a divides size */
     uint8_t update;  /* in scope `update` */
+    uint8_t stacked; /* in scope `stacked` */
 };
 
 struct plan_context {
@@ -33,6 +34,7 @@ struct plan_context {
     uint16_t *kept;       /* of each factor: resolution bits under which its conflicts keep it */
     uint8_t *closed;      /* of each factor: a pin forbids further axes */
     uint8_t *update;      /* of each space: in scope `update` */
+    uint8_t *stacked;     /* of each factor: in scope `stacked` */
     struct hash128 *word; /* of each factor */
     struct hash128 axis_word[MESH_MAX_AXES][MESH_MAX_AXES]; /* [axis][position], odd */
     struct plan_decision *decisions;
@@ -66,6 +68,7 @@ static inline int64_t plan_shards(const struct plan_context *context, const stru
 void context_words(struct plan_context *context);
 void context_partners(struct plan_context *context, const struct plan_pin *pins, uint32_t pin_count);
 void context_update_scope(struct plan_context *context);
+void context_stacked_scope(struct plan_context *context); /* after context_partners */
 void context_candidates(struct plan_context *context);
 void context_decisions(struct plan_context *context);
 void context_regathers(struct plan_context *context);

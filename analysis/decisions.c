@@ -87,8 +87,22 @@ static uint8_t *large_groups(const struct nda *n)
     return large;
 }
 
-/* Every group, axis and resolution, and once in scope update where the group is on optimizer state:
- * offered or counted as pruned. */
+bool plan_context_stacks(const struct plan_context *context, uint32_t group)
+{
+    uint32_t stacked = 0, first = context->group_first[group], end = context->group_first[group + 1];
+    for (uint32_t k = first; k < end; k++)
+        stacked += context->candidates[k].stacked;
+    return stacked > 0 && stacked < end - first;
+}
+
+/* of the i-th decision of a group on an axis */
+static enum plan_scope offered_scope(uint32_t i, uint32_t sides, bool state)
+{
+    return i < sides ? PLAN_SCOPE_ALL : i < sides + state ? PLAN_SCOPE_UPDATE : PLAN_SCOPE_STACKED;
+}
+
+/* Every group, axis and resolution, once in scope update where the group is on optimizer state, and once in
+ * scope stacked where that is a part of it: offered or counted as pruned. */
 void context_decisions(struct plan_context *context)
 {
     const struct nda *n = context->n;
@@ -99,15 +113,15 @@ void context_decisions(struct plan_context *context)
     plan_init(&alone, n, &context->mesh);
     for (uint32_t group = 0; group < n->group_count; group++) {
         uint32_t sides = resolutions(n->groups[group].bits);
-        bool worth = worth_deciding(context, group);
+        bool worth = worth_deciding(context, group), stacks = plan_context_stacks(context, group);
         for (uint32_t axis = 0; axis < context->mesh.axis_count; axis++) {
             if (context->mesh.axes[axis].size == 1)
                 continue;
             /* nothing in an update is in a conflict worth a choice */
-            for (uint32_t i = 0; i < sides + state[group]; i++) {
+            for (uint32_t i = 0; i < sides + state[group] + stacks; i++) {
                 struct plan_decision decision = {group, i < sides ? resolution(n->groups[group].bits, i) : 0,
                                                  (uint8_t)axis,
-                                                 i < sides ? PLAN_SCOPE_ALL : PLAN_SCOPE_UPDATE};
+                                                 (uint8_t)offered_scope(i, sides, state[group])};
                 uint32_t changed = 0;
                 if (worth) {
                     plan_copy(&alone, &context->start);
@@ -130,7 +144,8 @@ void context_decisions(struct plan_context *context)
 static const char *const scopes[PLAN_SCOPES] = {[PLAN_SCOPE_ALL] = "all",
                                                 [PLAN_SCOPE_UPDATE] = "update",
                                                 [PLAN_SCOPE_REGATHER] = "regather",
-                                                [PLAN_SCOPE_WHOLE] = "whole"};
+                                                [PLAN_SCOPE_WHOLE] = "whole",
+                                                [PLAN_SCOPE_STACKED] = "stacked"};
 
 static bool has_sides(uint8_t scope)
 {
@@ -186,9 +201,10 @@ enum error_code plan_decision_find(const struct plan_context *context, const cha
     while (scope && decision.scope < PLAN_SCOPES && strcmp(scopes[decision.scope], scope) != 0)
         decision.scope++;
     if (decision.scope == PLAN_SCOPES)
-        return error_set(e, ERROR_INVALID_PLAN,
-                         "the scope of a decision is 'all', 'update', 'regather' or 'whole', not '%.40s'",
-                         scope);
+        return error_set(
+            e, ERROR_INVALID_PLAN,
+            "the scope of a decision is 'all', 'update', 'regather', 'whole' or 'stacked', not '%.40s'",
+            scope);
     if (!has_sides(decision.scope))
         decision.bits = 0;
     decision.axis = (uint8_t)a;

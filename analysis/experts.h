@@ -15,11 +15,12 @@ enum strategy {
     SEQUENCE,
     EDGE,
     EXPERT,
+    STACKED,
     STRATEGIES
 };
 enum {
     MOST_GROUPS = 6, /* of the model's that are laid out alone; chosen, not tuned */
-    EXPERT_LAYOUTS = 29
+    EXPERT_LAYOUTS = 32
 };
 
 /* what one axis does: a strategy, or two */

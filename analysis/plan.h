@@ -70,8 +70,16 @@ int64_t plan_factor_shards(const struct plan *plan, const struct mesh *mesh, uin
 /* REGATHER and WHOLE shard nothing (bits are 0). REGATHER: the parameters that this group shards over this
  * axis by then are gathered again. WHOLE: gradients that the update shards in this group over this axis are
  * all_reduced and kept whole until the update reads them (ZeRO-1), not reduce_scattered where they are made;
- * no effect while no optimizer state is sharded so. */
-enum plan_scope { PLAN_SCOPE_ALL, PLAN_SCOPE_UPDATE, PLAN_SCOPE_REGATHER, PLAN_SCOPE_WHOLE, PLAN_SCOPES };
+ * no effect while no optimizer state is sharded so. STACKED: only where the group's dimension stacks weights
+ * (analysis/stacked.c), so that examples keep the axis elsewhere. */
+enum plan_scope {
+    PLAN_SCOPE_ALL,
+    PLAN_SCOPE_UPDATE,
+    PLAN_SCOPE_REGATHER,
+    PLAN_SCOPE_WHOLE,
+    PLAN_SCOPE_STACKED,
+    PLAN_SCOPES
+};
 /* bit i: class i of the group */
 struct plan_decision {
     uint32_t group;
@@ -124,6 +132,9 @@ const struct plan_decision *plan_context_regathers(const struct plan_context *co
 /* Is this space in scope update: of the optimizer's state, or of ops that only its update uses? */
 bool plan_context_updates(const struct plan_context *context, uint32_t space);
 
+/* Does the group's dimension stack weights (scope stacked), in a part of the places that it could split? */
+bool plan_context_stacks(const struct plan_context *context, uint32_t group);
+
 /* Appends a decision (docs/design/planner.md has the rules). Returns how many factors (scope regather:
  * arguments; scope whole: 1) changed; 0 = no effect. */
 uint32_t plan_apply(const struct plan_context *context, struct plan *plan, struct plan_decision decision);
@@ -166,16 +177,18 @@ bool plan_factors_apply(const struct plan_context *context, const struct plan_fa
  * when possible */
 void plan_random(const struct plan_context *context, struct rng *rng, struct plan *plan);
 
-/* "batch@data", "seq[1]@model", "update:embed@data", "regather:embed@data", "whole:embed@data" */
+/* "batch@data", "seq[1]@model", "update:embed@data", "regather:embed@data", "whole:embed@data",
+ * "stacked:experts@data" */
 void plan_decision_text(const struct plan_context *context, struct plan_decision decision, struct text *out);
-const char *plan_scope_name(uint8_t scope); /* "all", "update", "regather", "whole" */
+const char *plan_scope_name(uint8_t scope); /* "all", "update", "regather", "whole", "stacked" */
 /* inverse, by group label and axis name; ERROR_INVALID_PLAN */
 enum error_code plan_decision_find(const struct plan_context *context, const char *group, const char *axis,
                                    const char *bits, const char *scope, struct plan_decision *out,
                                    struct error *e) BASE_CHECKED;
 
 /* Named expert plans, built from roles (docs/design/planner.md): "replicated", "batch:data",
- * "fsdp:data+megatron:model", "edge:data+batch:data" (both on one axis, the edges first) .. without
+ * "fsdp:data+megatron:model", "edge:data+batch:data" (both on one axis, the edges first),
+ * "stacked:data+batch:data" (the experts' products by expert, the rest by examples) .. without
  * duplicates by plan hash, at most 176: every combination over one or two axes; over more, one strategy on
  * all axes, then at most three on runs of neighbouring axes, the usual layouts first, and one strategy on
  * some of them. */

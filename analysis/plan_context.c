@@ -19,6 +19,7 @@ enum error_code plan_context_create(const struct nda *n, const struct mesh *mesh
     context->closed = mem_zalloc((size_t)n->factor_count + 1, 1);
     context_partners(context, pins, pin_count);
     context_update_scope(context);
+    context_stacked_scope(context);
     code = context_pins(context, pins, pin_count, e);
     if (code != ERROR_OK) {
         plan_context_destroy(context);
@@ -42,6 +43,7 @@ void plan_context_destroy(struct plan_context *context)
     free(context->kept);
     free(context->closed);
     free(context->update);
+    free(context->stacked);
     free(context->word);
     free(context->decisions);
     free(context->regathers);

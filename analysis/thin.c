@@ -43,7 +43,8 @@ static bool factors_alike(const struct thinning *thinning, uint32_t one, uint32_
                                 *its = &context->candidates[other_number];
     return n->colors[n->factors[one].color].group == n->colors[n->factors[other].color].group &&
            mine->size == its->size && mine->mask == its->mask && mine->value == its->value &&
-           mine->factor == its->factor && mine->divides == its->divides && mine->update == its->update;
+           mine->factor == its->factor && mine->divides == its->divides && mine->update == its->update &&
+           mine->stacked == its->stacked;
 }
 
 static bool spaces_alike(const struct thinning *thinning, struct fold_pair pair)

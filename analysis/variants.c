@@ -51,7 +51,9 @@ static uint32_t claims(const struct layout *layout)
     uint32_t all = 0;
     const uint8_t strategies[] = {layout->first, layout->second};
     for (uint32_t i = 0; i < 2; i++) {
-        uint8_t strategy = strategies[i] >= STRATEGIES ? MEGATRON : strategies[i];
+        uint8_t strategy = strategies[i] >= STRATEGIES ? MEGATRON
+                           : strategies[i] == STACKED  ? EXPERT
+                                                       : strategies[i];
         bool stores = strategy >= FSDP && strategy <= ZERO2;
         if (strategy != REPLICATED)
             all |= 1u << (stores ? FSDP : strategy) | (stores ? 1u << BATCH : 0);

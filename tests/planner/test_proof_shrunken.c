@@ -87,6 +87,7 @@ static void products_and_windows(void **state)
     check_equal("unet.mlir.gz", "batch:data+megatron:model");
     check_equal("shrunken/vision.mlir.gz", "fsdp:data+megatron:model");
     check_equal("shrunken/routed.mlir.gz", "fsdp:data+megatron:model");
+    check_equal("shrunken/routed.mlir.gz", "stacked:data+fsdp:data+stacked:model+batch:model");
 }
 
 /* ---- planted errors ---- */
