@@ -130,10 +130,11 @@ static enum error_code decode_profile(struct api_request *request, struct json_a
         return ERROR_OK;
     }
     const char *ref = NULL;
-    TRY(json_text(at, sizeof request->planning.profile_ref - 1, &ref, e));
-    if (!ref)
+    if (!at.value || json_is_string(at.value))
+        TRY(json_text(at, sizeof request->planning.profile_ref - 1, &ref, e));
+    if (!at.value)
         return ERROR_OK;
-    if (!api_profile_ref_parse(ref, name, &version))
+    if (!ref || !api_profile_ref_parse(ref, name, &version))
         return json_refuse_to(e, at, ERROR_INVALID_REQUEST,
                               "a profile's name, name@version, or a profile is needed");
     snprintf(request->planning.profile_ref, sizeof request->planning.profile_ref, "%s", ref);

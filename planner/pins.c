@@ -120,7 +120,7 @@ static enum error_code add_constraint(struct pins *pins, const struct planner_co
 }
 
 /* ---- shardings in the module: #sdy.sharding<@mesh, [{"data"}, {"model", ?}, {}]>
- * An inline mesh instead of @mesh, and fields behind the list, are skipped. ---- */
+ * An inline mesh instead of @mesh is skipped, and so is `replicated` behind the list. ---- */
 
 static const char *skip_blank(const char *string)
 {
@@ -189,7 +189,13 @@ static enum error_code add_text(struct pins *pins, const struct nda *n, const ch
                                 struct error *e)
 {
     char bad[AXIS_NAME_SIZE] = "";
-    if (!parse_sharding(text, mesh, &pin, bad))
+    const char *rest = parse_sharding(text, mesh, &pin, bad);
+    if (rest && strstr(rest, "unreduced={\""))
+        return error_set_at(
+            e, ERROR_INVALID_CONSTRAINT, (int)op->line, (int)op->column,
+            "a sharding of the module leaves a sum unreduced: remove it, where sums are reduced "
+            "is planned");
+    if (!rest)
         return error_set_at(e, ERROR_INVALID_CONSTRAINT, (int)op->line, (int)op->column,
                             "a sharding of the module cannot be taken over%s%s: use axes of the posted mesh, "
                             "whole, or remove it",
@@ -229,24 +235,92 @@ static enum error_code add_signature(struct pins *pins, const struct nda *n, con
     return ERROR_OK;
 }
 
+/* Does a sharding say nothing, as its mesh has no axes? JAX writes such constraints around random keys
+ * (`sdy.mesh @empty_mesh = <[]>`) and such attributes on calls of the host; nobody chose them. */
+static bool says_nothing(const struct ir_program *program, const char *sharding)
+{
+    static const char NO_AXES[] = "#sdy.mesh<[]";
+    const char *name = strchr(sharding, '@');
+    size_t size = name ? strcspn(name + 1, ",>") : 0;
+    for (uint32_t op = 0; name && op < program->op_count; op++) {
+        const struct ir_attr *symbol = ir_attr_find(program, op, "sym_name"),
+                             *mesh = ir_attr_find(program, op, "mesh");
+        if (strcmp(ir_op_name(program, op), "sdy.mesh") == 0 && symbol && mesh &&
+            symbol->kind == IR_ATTR_STRING && mesh->kind == IR_ATTR_TEXT &&
+            program->strings[symbol->first].size == size &&
+            strncmp(ir_string(program, symbol->first), name + 1, size) == 0)
+            return strncmp(ir_string(program, mesh->first), NO_AXES, sizeof NO_AXES - 1) == 0;
+    }
+    return false;
+}
+
+/* What an op says of its results: sharding_constraint and reshard of their one, any other op of each, in
+ * `sdy.sharding` (#sdy.sharding_per_value<[<@mesh, [{"data"}, {}]>, ..]>). NULL: nothing. */
+static const char *stated_of(const struct ir_program *program, uint32_t op)
+{
+    bool one = program->ops[op].code == IR_SDY_SHARDING_CONSTRAINT || program->ops[op].code == IR_SDY_RESHARD;
+    const struct ir_attr *sharding = ir_attr_find(program, op, one ? "sharding" : "sdy.sharding");
+    bool says = sharding && sharding->kind == IR_ATTR_TEXT && program->ops[op].result_count > 0;
+    return says ? ir_string(program, sharding->first) : NULL;
+}
+
+/* The next sharding of a list, from its '<' to its '>', copied: *text is then behind it. NULL: no more. */
+static const char *next_sharding(const char **text, struct text *copy)
+{
+    const char *start = strchr(*text, '<');
+    uint32_t open = 0;
+    copy->size = 0;
+    for (const char *at = start; at && *at; at++) {
+        open += *at == '<';
+        open -= *at == '>';
+        if (open)
+            continue;
+        text_printf(copy, "%.*s", (int)(at + 1 - start), start);
+        *text = at + 1;
+        return copy->at;
+    }
+    return NULL;
+}
+
+/* the list of shardings, one a result, that a text holds */
+static const char *list_of(const char *stated)
+{
+    static const char EACH[] = "#sdy.sharding_per_value<";
+    return strncmp(stated, EACH, sizeof EACH - 1) == 0 ? stated + sizeof EACH - 1 : stated;
+}
+
+static enum error_code add_stated(struct pins *pins, const struct nda *n, uint32_t op, const char *stated,
+                                  const struct mesh *mesh, struct text *copy, struct error *e)
+{
+    const struct ir_program *program = n->program;
+    const char *list = list_of(stated);
+    for (uint32_t i = 0; i < program->ops[op].result_count; i++) {
+        const char *sharding = next_sharding(&list, copy);
+        if (!sharding)
+            return error_set_at(e, ERROR_INVALID_CONSTRAINT, (int)program->ops[op].line,
+                                (int)program->ops[op].column, "sdy.sharding says %u of %u results", i,
+                                program->ops[op].result_count);
+        uint32_t value = ir_result(program, op, i);
+        struct plan_pin pin = {.value = value};
+        if (!says_nothing(program, sharding))
+            TRY(add_text(pins, n, sharding, pin, ir_value_type(program, value)->rank, mesh, &program->ops[op],
+                         e));
+    }
+    return ERROR_OK;
+}
+
 static enum error_code add_body(struct pins *pins, const struct nda *n, const struct mesh *mesh,
                                 struct error *e)
 {
-    const struct ir_program *program = n->program;
-    for (uint32_t i = 0; i < program->op_count; i++) {
-        if (program->ops[i].code != IR_SDY_SHARDING_CONSTRAINT || program->ops[i].operand_count != 1)
-            continue;
-        const struct ir_attr *sharding = ir_attr_find(program, i, "sharding");
-        if (!sharding || sharding->kind != IR_ATTR_TEXT)
-            continue;
-        uint32_t value = ir_result(program, i, 0);
-        struct plan_pin pin = {.value = value};
-        enum error_code code = add_text(pins, n, ir_string(program, sharding->first), pin,
-                                        ir_value_type(program, value)->rank, mesh, &program->ops[i], e);
-        if (code != ERROR_OK)
-            return code;
+    struct text copy = {0};
+    enum error_code code = ERROR_OK;
+    for (uint32_t i = 0; code == ERROR_OK && i < n->program->op_count; i++) {
+        const char *stated = stated_of(n->program, i);
+        if (stated)
+            code = add_stated(pins, n, i, stated, mesh, &copy, e);
     }
-    return ERROR_OK;
+    text_release(&copy);
+    return code;
 }
 
 enum error_code planner_pins_create(const struct planner_constraint *constraints, uint32_t count,
@@ -311,40 +385,31 @@ static void count_signature(const struct nda *n, bool results, struct planner_an
     }
 }
 
-/* Does a sharding say nothing, as its mesh has no axes? JAX writes such constraints around random keys
- * (`sdy.mesh @empty_mesh = <[]>`); nobody chose them. */
-static bool says_nothing(const struct ir_program *program, const char *sharding)
+/* of one op: shardings that say something, and what else it says */
+static void count_op(const struct ir_program *program, uint32_t op, struct planner_annotation_counts *out)
 {
-    const char *name = strchr(sharding, '@');
-    size_t size = name ? strcspn(name + 1, ",>") : 0;
-    for (uint32_t op = 0; name && op < program->op_count; op++) {
-        const struct ir_attr *symbol = ir_attr_find(program, op, "sym_name"),
-                             *mesh = ir_attr_find(program, op, "mesh");
-        if (strcmp(ir_op_name(program, op), "sdy.mesh") == 0 && symbol && mesh &&
-            symbol->kind == IR_ATTR_STRING && mesh->kind == IR_ATTR_TEXT &&
-            program->strings[symbol->first].size == size &&
-            strncmp(ir_string(program, symbol->first), name + 1, size) == 0)
-            return strcmp(ir_string(program, mesh->first), "#sdy.mesh<[]>") == 0;
+    const struct ir_attr *target = ir_attr_find(program, op, "call_target_name");
+    const char *stated = stated_of(program, op), *list = stated ? list_of(stated) : NULL, *sharding;
+    struct text copy = {0};
+    for (uint32_t i = 0; list && i < program->ops[op].result_count; i++) {
+        if (!(sharding = next_sharding(&list, &copy)) || says_nothing(program, sharding))
+            continue;
+        out->pins++;
+        out->priorities += count_priorities(sharding);
     }
-    return false;
+    text_release(&copy);
+    out->unused +=
+        program->ops[op].code == IR_SDY_SHARDING_GROUP || program->ops[op].code == IR_SDY_PROPAGATION_BARRIER;
+    out->gspmd += target && target->kind == IR_ATTR_STRING &&
+                  strcmp(ir_string(program, target->first), "Sharding") == 0;
 }
 
 struct planner_annotation_counts planner_count_annotations(const struct nda *n)
 {
-    const struct ir_program *program = n->program;
     struct planner_annotation_counts out = {0};
     count_signature(n, false, &out);
     count_signature(n, true, &out);
-    for (uint32_t i = 0; i < program->op_count; i++) {
-        const struct ir_attr *sharding = ir_attr_find(program, i, "sharding"),
-                             *target = ir_attr_find(program, i, "call_target_name");
-        if (program->ops[i].code == IR_SDY_SHARDING_CONSTRAINT && sharding &&
-            sharding->kind == IR_ATTR_TEXT && !says_nothing(program, ir_string(program, sharding->first))) {
-            out.pins++;
-            out.priorities += count_priorities(ir_string(program, sharding->first));
-        }
-        out.gspmd += target && target->kind == IR_ATTR_STRING &&
-                     strcmp(ir_string(program, target->first), "Sharding") == 0;
-    }
+    for (uint32_t i = 0; i < n->program->op_count; i++)
+        count_op(n->program, i, &out);
     return out;
 }

@@ -75,6 +75,12 @@ void planner_job_tell_annotations(const struct planner_job *j, struct report *re
                  j->annotations.priorities);
         report_add_warning(report, text);
     }
+    if (j->annotations.unused) {
+        snprintf(text, sizeof text,
+                 "%u sharding groups and propagation barriers of the module are not read and have no effect",
+                 j->annotations.unused);
+        report_add_warning(report, text);
+    }
     if (j->annotations.gspmd) {
         snprintf(text, sizeof text,
                  "%u GSPMD shardings of the module (mhlo.sharding, custom calls @Sharding) are not read and "

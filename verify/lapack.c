@@ -21,7 +21,8 @@ struct call {
     struct verify_state *state;
     uint32_t op;
     struct verify_value *in, *out;
-    int64_t m, n; /* of one matrix of the first operand */
+    uint32_t operands; /* of trsm 3 where b is scaled first, as older JAX has it */
+    int64_t m, n;      /* of one matrix of the first operand */
 };
 
 /* a word of the call's options, 'L' of {uplo = 76 : ui8}; 0: it has none */
@@ -288,6 +289,9 @@ static void trsm(struct call *call, int64_t at)
     bool left = option(call, "side") != 'R', lower = is_lower(call),
          turned = option(call, "trans_x") == 'T' || option(call, "trans_x") == 'C';
     double *a = matrix(&call->in[0], at, call->n * call->n), *b = matrix(&call->in[1], at, rows * columns);
+    double scale = call->operands > 2 ? creal(verify_number(&call->in[2], 0)) : 1;
+    for (int64_t i = 0; i < rows * columns; i++)
+        b[i] *= scale;
     for (int64_t k = 0; k < (left ? columns : rows); k++) /* x a = b is a' x' = b' */
         substitute(a, call->n, lower, left ? turned : !turned, option(call, "diag") == 'U',
                    left ? b + k : b + k * columns, left ? columns : 1);
@@ -483,14 +487,15 @@ static bool fits(const struct call *call, const struct routine *routine, int64_t
     bool solves = routine->run == trsm;
     if (routine->square && call->m != call->n)
         return false;
-    for (uint32_t i = 0; i < routine->operands; i++)
-        if (!each(call, &call->in[i], batches) ||
+    for (uint32_t i = 0; i < call->operands; i++)
+        if (!each(call, &call->in[i], i < routine->operands ? batches : 1) ||
             verify_store_of((enum ir_element)call->in[i].type->element) < VERIFY_F32)
             return false;
     if (solves) {
         const int64_t *dims = ir_type_dims(call->state->program, other);
         char side = option(call, "side");
-        return other->rank >= 2 && dims[other->rank - (side == 'R' ? 1 : 2)] == call->n &&
+        return (call->operands == 2 || verify_type_count(call->state, call->in[2].type) == 1) &&
+               other->rank >= 2 && dims[other->rank - (side == 'R' ? 1 : 2)] == call->n &&
                each(call, &call->out[0], batches) == each(call, &call->in[1], batches);
     }
     if (other && (other->rank < 1 || each(call, &call->in[1], batches) !=
@@ -523,15 +528,16 @@ enum error_code verify_eval_lapack(struct verify_state *state, uint32_t op, stru
             "custom call target '%s' is not interpreted: leave the proof out, or plan a module that "
             "takes its result as an argument",
             target);
-    if (ir_op->operand_count != routine->operands || ir_op->result_count != routine->results ||
+    bool scaled = routine->run == trsm && ir_op->operand_count == 3;
+    if ((ir_op->operand_count != routine->operands && !scaled) || ir_op->result_count != routine->results ||
         type->rank < 2)
         return verify_fail(state, op, ERROR_NOT_AVAILABLE, e, "'%s' with other operands or results", target);
     const int64_t *dims = ir_type_dims(state->program, type);
-    struct call call = {state, op, in, out, dims[type->rank - 2], dims[type->rank - 1]};
+    struct call call = {state, op, in, out, ir_op->operand_count, dims[type->rank - 2], dims[type->rank - 1]};
     int64_t batches = call.m && call.n ? verify_type_count(state, type) / (call.m * call.n) : 0;
     if (!fits(&call, routine, batches))
         return verify_fail(state, op, ERROR_NOT_AVAILABLE, e, "'%s' with other shapes", target);
-    for (uint32_t i = 0; i < routine->operands; i++)
+    for (uint32_t i = 0; i < call.operands; i++)
         verify_value_dense(state, &in[i]);
     for (uint32_t i = 0; i < routine->results; i++) {
         verify_value_alloc(state, &out[i], false);

@@ -66,4 +66,36 @@ with tempfile.TemporaryDirectory() as scratch:
     _, report, _ = plan(text.replace('{"data"}, {}', '{"data"}p1, {}'))
     check(any('1 priorities' in w for w in report['warnings']), f'priorities are named: {report["warnings"]}')
 
+    # what the module says of its ops' results: each kind races, is pinned, or is named
+    result = 'tensor<64x512xf32>'
+    pinned = {'a reshard': f'%1 = sdy.reshard %0 <@mesh, [{{"data"}}, {{"model"}}]> : {result}',
+              'an op': f'%1 = stablehlo.tanh %0 {{sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{{"data"}}, {{"model"}}]>]>}} : {result}',
+              'an op of two results': f"""%k = stablehlo.iota dim = 1 : tensor<64x512xi32>
+    %1:2 = "stablehlo.sort"(%0, %k) <{{dimension = 1 : i64, is_stable = true}}> ({{
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<i32>, %d: tensor<i32>):
+      %p = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    }}) {{sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{{"data"}}, {{}}], replicated={{"model"}}>, <@mesh, [{{?}}, {{?}}]>]>}} : ({result}, tensor<64x512xi32>) -> ({result}, tensor<64x512xi32>)"""}
+    for what, op in pinned.items():
+        text = (MODULE % ('', '', op)).replace('return %1 :', 'return %1#0 :' if '%1:2' in op else 'return %1 :')
+        _, report, written = plan(text, memory_limit_bytes=600000)
+        check('yours' in [b['name'] for b in report['baselines']], f'{what}: its sharding races as `yours`: {report["baselines"]}')
+        _, report, written = plan(text, annotations='pin')
+        check(written['arguments'][0]['dims'][0] == ['data'], f'{what}: its sharding is a pin: {written["arguments"]}')
+        status, said, _ = plan(text.replace('{"data"}', '{"rows"}'), annotations='pin')
+        check(status == 2 and 'axis rows' in said, f'{what}: an axis that is none: {status} {said}')
+    few = pinned['an op of two results'].replace(', <@mesh, [{?}, {?}]>', '')
+    status, said, _ = plan((MODULE % ('', '', few)).replace('return %1 :', 'return %1#0 :'), annotations='pin')
+    check(status == 2 and 'says 1 of 2 results' in said, f'too few shardings: {status} {said}')
+    status, said, _ = plan(MODULE % ('', '', f'%1 = sdy.sharding_constraint %0 <@mesh, [{{}}, {{}}], unreduced={{"model"}}> : {result}'), annotations='pin')
+    check(status == 2 and 'unreduced' in said, f'an unreduced sum is no replicated value: {status} {said}')
+    host = PLAIN.replace('%0 :', '%0 {sdy.sharding = #sdy.sharding_per_value<[<@host, []>]>} :')
+    one = (MODULE % ('', '', host)).replace('  func.func', '  sdy.mesh @host = <[], device_ids=[0]>\n  func.func', 1)
+    status, report, _ = plan(one, annotations='pin')
+    check(status == 0 and not report['warnings'], f'a mesh without axes says nothing: {status} {report}')
+    for op in (f'sdy.sharding_group %0 group_id=0 : {result}\n    {PLAIN}',
+               f'%1 = sdy.propagation_barrier %0 allowed_direction=BACKWARD : {result}'):
+        _, report, _ = plan(MODULE % ('', '', op))
+        check(any('1 sharding groups and propagation barriers' in w for w in report['warnings']), f'{op}: {report["warnings"]}')
+
 sys.exit(bool(failures))

@@ -42,6 +42,9 @@ with tempfile.TemporaryDirectory() as where:
     status, text = toast("plan", MODULE, "--mesh", "data=8", "--device", "a100-40", "--planner", "baselines", "--quiet", "--outputs",
                          "report,plan", "-o", name("plan"), "--profile", name("machine.json"))
     assert status == 0, text
+    pathlib.Path(name("list.json")).write_text(f"[{json.dumps(made)}]")
+    status, text = toast("plan", MODULE, "--mesh", "data=8", "--device", "a100-40", "--quiet", "-o", name("plan"), "--profile", name("list.json"))
+    assert status == 2 and "/device/profile: a profile's name, name@version, or a profile is needed" in text, text
     for words, said in ((["--all-reduce", name("ar.txt")], "--devices is needed before"), (["--devices", "1"], "2 or more"),
                         (["--devices", "8"], "at least one kind"), (["--devices", "8", "--broadcast", "x"], "no option --broadcast"),
                         (["--devices", "8", "--all-reduce", name("ar.txt"), "--all-reduce", name("ar.txt")], "there twice")):

@@ -86,6 +86,36 @@ def test_wrong_requests():
     assert toast.plan(functools.partial(lambda x, n: x * n, n=3), jnp.ones((8, 8)), **QUICK)
 
 
+class Layer:
+    """no pytree"""
+
+
+def test_steps_that_are_none():
+    eight = jnp.ones((8, 8))
+    refused(toast.LoweringError, "argument mode is a str", "functools.partial", call=lambda: toast.plan(lambda x, mode: x, eight, "train", **QUICK))
+    refused(toast.LoweringError, "argument layer is a Layer", "pytree", call=lambda: toast.plan(lambda layer, x: x, Layer(), eight, **QUICK))
+    refused(toast.LoweringError, "argument params/act is a function", "eqx.partition", call=lambda: toast.plan(
+        lambda params, x: params["act"](x), {"act": test_wrong_pins}, eight, **QUICK))
+
+    class Other:
+        """as nnx.jit makes them: has what jax.jit's has, but for arguments of its own"""
+        trace = lower = staticmethod(lambda *args: object())
+    refused(toast.LoweringError, "Other", "plan the function that it wraps", call=lambda: toast.plan(Other(), eight, **QUICK))
+
+    def broken(x):
+        raise ValueError("of the step's own")
+
+    def branches(x):
+        return x if x.sum() > 0 else -x
+    for step, kind in ((broken, ValueError), (branches, jax.errors.TracerBoolConversionError)):
+        try:
+            toast.plan(step, eight, **QUICK)
+        except kind as error:
+            assert not isinstance(error, toast.ToastError), error
+        else:
+            raise AssertionError(f"{step} was planned")
+
+
 def test_binary_not_found():
     kept = os.environ["TOAST_BIN"]
     try:
@@ -121,6 +151,11 @@ def test_save_and_load():
         refused(toast.PlanMismatch, "x was float32[256, 64]", "[512, 64]", call=lambda: toast.load(folder, JITTED, *bigger))
         refused(toast.PlanMismatch, "computation", call=lambda: toast.load(folder, lambda *args: jax.tree_util.tree_map(
             lambda a: a * 2.0, (STEP(*args)[0], STEP(*args)[1])), *ARGS))
+        for name in ("plan.json", "report.json"):
+            whole = (pathlib.Path(folder) / name).read_bytes()
+            (pathlib.Path(folder) / name).write_bytes(whole[:99])
+            refused(toast.PlanMismatch, name, "is not what plan.save() wrote", call=lambda: toast.load(folder, JITTED, *ARGS))
+            (pathlib.Path(folder) / name).write_bytes(whole)
         (pathlib.Path(folder) / "plan.json").unlink()
         refused(toast.PlanMismatch, "plan.json", call=lambda: toast.load(folder, JITTED, *ARGS))
     refused(toast.PlanMismatch, "no folder", call=lambda: toast.load("/nowhere", JITTED, *ARGS))
@@ -206,7 +241,7 @@ def test_bytecode_becomes_text():
 
 if __name__ == "__main__":
     sys.exit(support.run_all(
-        test_pins_in_every_spelling, test_pins_of_unused_arguments, test_wrong_pins, test_wrong_requests,
+        test_pins_in_every_spelling, test_pins_of_unused_arguments, test_wrong_pins, test_wrong_requests, test_steps_that_are_none,
         test_binary_not_found, test_nothing_fits, test_changed_arguments, test_save_and_load,
         test_shardings_for_ones_own_jit, test_arguments_elsewhere_and_a_mesh_of_ones_own,
         test_abstract_arguments_and_names, test_progress, test_compare_and_tune, test_alternatives_are_saved,

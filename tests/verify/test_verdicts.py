@@ -5,7 +5,7 @@
 
 The modules of tests/verify/steps are JAX's: train steps of one linear layer under four optimizers, of two with their gradient
 clipped; the gradient of attention with a bias of the keys, which no loss depends on; a sum over what its mean was taken from; LAPACK's
-calls for CPUs, and those of cuSOLVER; dropout by rng_bit_generator with a debug.print."""
+calls for CPUs, those of JAX 0.4.38 that scale first, too, and those of cuSOLVER; dropout by rng_bit_generator with a debug.print."""
 import json, os, pathlib, re, struct, subprocess, sys, tempfile, zipfile
 
 toast = os.path.join(os.environ['TOAST_BIN'], 'toast')
@@ -24,7 +24,7 @@ def prove(module, *arguments):
     return run.returncode, run.stdout + run.stderr
 
 
-for name in ('adafactor', 'amsgrad', 'centered_rmsprop', 'clipped', 'yogi', 'centered_sum', 'lapack_solves', 'lapack_factors', 'lapack_singular', 'cusolver', 'drawn_bits'):
+for name in ('adafactor', 'amsgrad', 'centered_rmsprop', 'clipped', 'yogi', 'centered_sum', 'lapack_solves', 'lapack_scaled', 'lapack_factors', 'lapack_singular', 'cusolver', 'drawn_bits'):
     status, said = prove(steps / f'{name}.mlir', '--random-plans', '20')
     check(status == 0 and '20 equal, 0 different, 0 inconclusive, 0 not run' in said, f'{name}: {status} {said}')
     # also of sums that cancel, whose error is more than they are: it is beside what was summed
@@ -33,6 +33,19 @@ for name in ('adafactor', 'amsgrad', 'centered_rmsprop', 'clipped', 'yogi', 'cen
 # one function as JAX lowers it for CPUs and for GPUs: LAPACK's calls and cuSOLVER's mean the same
 status, said = prove(steps / 'cusolver_cpu.mlir', '--baseline', 'replicated', '--lowered', str(steps / 'cusolver.mlir'))
 check(status == 0 and 'equal' in said, f'the same for CPUs and GPUs: {status} {said}')
+
+# what JAX 0.4.38 has a third operand of a solve for: the right side is scaled by it
+with tempfile.TemporaryDirectory() as scratch:
+    once = (steps / 'lapack_scaled.mlir').read_text()
+    call = r'( +)(%0 = stablehlo.custom_call @lapack_strsm_ffi\(%arg0, )%arg1, '
+    texts = {'scaled': once.replace('%cst = stablehlo.constant dense<1.000000e+00>', '%cst = stablehlo.constant dense<2.000000e+00>'),
+             'doubled': re.sub(call, r'\1%b = stablehlo.add %arg1, %arg1 : tensor<8x4xf32>\n\1\2%b, ', once)}
+    for name, text in texts.items():
+        check(text != once, f'{name}: nothing changed')
+        (pathlib.Path(scratch) / f'{name}.mlir').write_text(text)
+    for lowered, wanted in ((f'{scratch}/doubled.mlir', 0), (steps / 'lapack_scaled.mlir', 1)):
+        status, said = prove(f'{scratch}/scaled.mlir', '--baseline', 'replicated', '--lowered', str(lowered))
+        check(status == wanted, f'a scaled solve against {lowered}: {status} {said}')
 
 # an error in what the inputs leave out: the norm by which no gradient is clipped, as they are small (also beside -inf, as JAX's softmax
 # has its largest); a second moment of Adafactor's, which is recognised, so that gradients count beside it

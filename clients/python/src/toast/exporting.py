@@ -88,25 +88,54 @@ def _context(ir: Any) -> Any:
     return jax_mlir.make_ir_context() if hasattr(jax_mlir, "make_ir_context") else ir.Context()
 
 
+def _no_array(function: Callable[..., Any], args: Sequence[Any]) -> str | None:
+    """Which of the arguments' leaves is nothing that JAX traces, and what to do; None when all are."""
+    roots = parameter_names(function, len(args))
+    for path, leaf in jax.tree_util.tree_flatten_with_path(tuple(args))[0]:
+        try:
+            jax.api_util.shaped_abstractify(leaf)
+        except TypeError:
+            keys = [_key_text(key) for key in path]
+            what = f"argument {'/'.join([roots[int(keys[0])], *keys[1:]])} is a {type(leaf).__name__}, no array"
+            if len(path) == 1:
+                return f"{what}: bind it, toast.plan(functools.partial(step, ..), ..), or register its class as a pytree"
+            return f"{what}: leave it out of what is planned (equinox: eqx.partition(model, eqx.is_array), and eqx.combine in the step)"
+    return None
+
+
+def _traced(jitted: Any, function: Callable[..., Any], args: Sequence[Any]) -> Any:
+    """What the function itself raises is the caller's."""
+    try:
+        return jitted.trace(*args)
+    except TypeError as error:
+        told = _no_array(_inner(function), args)
+        if told is None:
+            raise
+        raise LoweringError(f"{getattr(function, '__name__', function)}: {told}") from error
+
+
 def lower(function: Callable[..., Any], args: Sequence[Any], platform: str | None = None) -> Step:
     """Lowers `function` (jitted or not) for one device, or for the devices that its own shardings name."""
     export = _export_module()
     jitted = function if hasattr(function, "lower") and hasattr(function, "trace") else jax.jit(function)
+    name = getattr(function, "__name__", function)
+    traced = _traced(jitted, function, args)
+    if not hasattr(traced, "args_info"):
+        raise LoweringError(f"{name} is a {type(function).__module__}.{type(function).__name__}, not what jax.jit makes: plan the function that it wraps, "
+                            "with arguments and results that are trees of arrays (nnx.split, nnx.merge)")
     try:
-        traced = jitted.trace(*args)
-        info = traced.args_info
         exported = export.export(jitted, platforms=[platform] if platform else None)(*args)
     except (NotImplementedError, ValueError) as error:
         hint = ("; jax.debug.print, pure_callback and io_callback call back into this process: plan the step without them"
                 if "callback" in str(error) else "")
-        raise LoweringError(f"{getattr(function, '__name__', function)}: JAX cannot export this function: {error}{hint}") from error
+        raise LoweringError(f"{name}: JAX cannot export this function: {error}{hint}") from error
     wanted = jax.tree_util.tree_structure((tuple(args), {}))
     if exported.in_tree != wanted:
         raise LoweringError(f"{exported.fun_name} has static arguments: bind them first, toast.plan(functools.partial(step, ..), ..)")
     if exported.ordered_effects:
         raise LoweringError(f"{exported.fun_name} has ordered effects ({exported.ordered_effects}), such as io_callback(ordered=True) "
                             "or debug.print(ordered=True): leave them out of what is planned")
-    flags = [jax.tree_util.tree_leaves(arg, is_leaf=lambda x: hasattr(x, "donated")) for arg in info[0]]
+    flags = [jax.tree_util.tree_leaves(arg, is_leaf=lambda x: hasattr(x, "donated")) for arg in traced.args_info[0]]
     donated = tuple(i for i, leaves in enumerate(flags) if any(leaf.donated for leaf in leaves))
     text = exported.mlir_module()
     digest = hashlib.sha256(_without_locations(text).encode()).hexdigest()

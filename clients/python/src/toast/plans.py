@@ -191,6 +191,11 @@ def restore(path: str | pathlib.Path, step: Step, devices: Sequence[Any] | Mesh 
     missing = [name for name in ("plan.json", "report.json") if name not in files]
     if missing:
         raise PlanMismatch(f"{folder} lacks {', '.join(missing)}")
+    for name in ("plan.json", "report.json"):
+        try:
+            json.loads(files[name])
+        except ValueError as error:
+            raise PlanMismatch(f"{folder / name} is not what plan.save() wrote: {error}") from error
     if digest != step.digest:
         now = [(leaf.name, leaf.dtype, leaf.shape) for leaf in step.leaves]
         odd = next((f"argument {a[0]} was {a[1]}{list(a[2])}, now {b[0]} is {b[1]}{list(b[2])}"
