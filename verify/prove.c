@@ -18,6 +18,11 @@ enum { MODES = 4, SEEDS_TRIED = 3 };
 /* But never by more than this, relative to the result's largest magnitude: a wrong plan (a forgotten sum, a
  * wrong block) is off by far more than a hundredth. */
 #define MOST_NOISE 1e-2
+/* A result that rounding alone moves by a tenth of its magnitude and more is not determined by its inputs: a
+ * quotient by rounding has moves without a bound, a hundred times the largest of some samples in one of some
+ * hundreds. Wrong sums of what should cancel are off by a million times: a part of it does not. Chosen. */
+#define UNDETERMINED 0.1
+#define NOISES_UNDETERMINED 1000
 
 struct run {
     enum verify_inputs_mode mode;
@@ -216,6 +221,11 @@ struct judgement {
     uint32_t cancelled;                  /* results judged by what they were summed from */
 };
 
+static double noises(double noise)
+{
+    return noise >= UNDETERMINED ? NOISES_UNDETERMINED : NOISES;
+}
+
 /* One result that is off by more than the tolerance: what is left of that beside its rounding (prove.h). */
 static void judge_result(const struct verify_reference *reference, const struct run *run,
                          const struct verify_tensor *outputs, uint32_t result, double noise, double magnitude,
@@ -228,7 +238,7 @@ static void judge_result(const struct verify_reference *reference, const struct 
     if (difference.verdict == VERIFY_EQUAL)
         return;
     enum verify_status status = VERIFY_PROOF_INCONCLUSIVE;
-    if (!(difference.worst <= NOISES * noise)) {
+    if (!(difference.worst <= noises(noise) * noise)) {
         status = VERIFY_PROOF_DIFFERENT;
     } else if (difference.worst <= MOST_NOISE) {
         judgement->tolerance = fmax(judgement->tolerance, fmin(MOST_NOISE, NOISES * noise));
@@ -251,7 +261,19 @@ static void judge_result(const struct verify_reference *reference, const struct 
     }
 }
 
-/* every result by its own noise; where that cannot be had, the difference stands */
+static void judge_results(const struct verify_reference *reference, const struct run *run,
+                          const struct verify_tensor *outputs, const double *noise, const double *magnitude,
+                          struct judgement *judgement)
+{
+    judgement->status = VERIFY_PROOF_EQUAL;
+    judgement->worst = 0;
+    judgement->cancelled = 0;
+    for (uint32_t k = 0; k < reference->results; k++)
+        judge_result(reference, run, outputs, k, noise[k], magnitude[k], judgement);
+}
+
+/* Every result by its own noise, one that moved and is off by more than its moves by more of them; where
+ * noise cannot be had, the difference stands. */
 static void judge_noise(const struct verify_reference *reference, const struct run *run,
                         const struct verify_tensor *outputs, const struct verify_options *options,
                         const struct verify_statistics *statistics, struct judgement *judgement)
@@ -260,13 +282,14 @@ static void judge_noise(const struct verify_reference *reference, const struct r
            *magnitude = mem_zalloc((size_t)reference->results + 1, sizeof *magnitude);
     struct error e = {0};
     if (verify_noise(reference->original, run->inputs, reference->arguments, run->outputs, reference->results,
-                     options, noise, &e) == ERROR_OK &&
+                     options, false, noise, &e) == ERROR_OK &&
         verify_magnitudes(reference->original, run->inputs, reference->results, options, magnitude, &e) ==
             ERROR_OK) {
-        judgement->status = VERIFY_PROOF_EQUAL;
-        judgement->worst = 0;
-        for (uint32_t k = 0; k < reference->results; k++)
-            judge_result(reference, run, outputs, k, noise[k], magnitude[k], judgement);
+        judge_results(reference, run, outputs, noise, magnitude, judgement);
+        if (judgement->status == VERIFY_PROOF_DIFFERENT && judgement->noise > reference->tolerance &&
+            verify_noise(reference->original, run->inputs, reference->arguments, run->outputs,
+                         reference->results, options, true, noise, &e) == ERROR_OK)
+            judge_results(reference, run, outputs, noise, magnitude, judgement);
         if (statistics->divergent_result < reference->results)
             judgement->tolerance = fmax(judgement->tolerance, NOISES * noise[statistics->divergent_result]);
     }

@@ -22,7 +22,7 @@
  *
  * A result that is off by more than verify_tolerance is judged by the original's own noise, its move when
  * every input and every rounded number moves by one unit in its last place (verify_noise):
- *   off by more than 8 x the noise           different
+ *   off by more than 8 x the noise           different (1000 x where that moves a result by a tenth of it)
  *   by less, and by 1e-2 at most             equal: no more than roundings do
  *   by less, and verify_tolerance holds
  *     beside what the result was summed from equal: a sum that cancels (verify_magnitudes)
@@ -91,10 +91,11 @@ double verify_element(const struct verify_tensor *tensor, int64_t i);
 double verify_tolerance(const struct ir_program *program);
 /* noise[k]: how far result k moves, relative to its largest magnitude, when every input and every rounded
  * number of 16 bits or more is moved by one unit in its last place or not (outputs: the results without that;
- * infinite for integers that change). Errors are verify_run's. */
+ * infinite for integers that change), in a few samples. more: noise is that of a call without, and becomes
+ * that of four times as many samples and these. Errors are verify_run's. */
 enum error_code verify_noise(const struct ir_program *program, const struct verify_tensor *inputs,
                              uint32_t arguments, const struct verify_tensor *outputs, uint32_t results,
-                             const struct verify_options *options, double *noise,
+                             const struct verify_options *options, bool more, double *noise,
                              struct error *e) BASE_CHECKED;
 
 /* magnitude[k]: the largest magnitude of what result k was summed from, in the result's units; at least about
