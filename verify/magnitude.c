@@ -106,7 +106,8 @@ static double trace(struct tracer *tracer, uint32_t value, int depth)
     switch ((int)program->ops[op].code) {
     case IR_REDUCE: /* of what is a sum itself, maybe over nothing: JAX sums what a broadcast of size 1 gave */
         return ir_region_reducer(program, op, 0) == IR_ADD
-                   ? fmax(own, trace(tracer, ir_operand(program, op, program->values[value].index), depth + 1))
+                   ? fmax(own,
+                          trace(tracer, ir_operand(program, op, program->values[value].index), depth + 1))
                    : own;
     case IR_ADD:
     case IR_SUBTRACT:

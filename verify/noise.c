@@ -102,14 +102,15 @@ static void shake_inputs(const struct verify_tensor *inputs, uint32_t count, uin
 
 enum error_code verify_noise(const struct ir_program *program, const struct verify_tensor *inputs,
                              uint32_t arguments, const struct verify_tensor *outputs, uint32_t results,
-                             const struct verify_options *given, bool more, double *noise, struct error *e)
+                             const struct verify_options *given, bool more, double *noise, double *moved,
+                             struct error *e)
 {
     struct verify_options options = given ? *given : (struct verify_options){0};
     struct verify_tensor *out = mem_zalloc(results + 1, sizeof *out);
     struct verify_tensor *in = mem_zalloc(arguments + 1, sizeof *in);
     enum error_code code = ERROR_OK;
     for (uint32_t k = 0; k < results && !more; k++)
-        noise[k] = 0;
+        noise[k] = moved[k] = 0;
     for (uint64_t run = more ? RUNS + 1 : 1; run <= (more ? RUNS + MORE_RUNS : RUNS) && !code; run++) {
         options.shake = run;
         shake_inputs(inputs, arguments, run, in);
@@ -118,6 +119,7 @@ enum error_code verify_noise(const struct ir_program *program, const struct veri
             verify_tensor_release(&in[i]);
         for (uint32_t k = 0; k < results && !code; k++) {
             noise[k] = fmax(noise[k], verify_compare(&outputs[k], &out[k], 1, INFINITY, 0).worst);
+            moved[k] = fmax(moved[k], verify_distance(&outputs[k], &out[k]));
             verify_tensor_release(&out[k]);
         }
     }
