@@ -5,7 +5,7 @@
 #include "verify/prove.h"
 #include "verify/value.h"
 
-/* One walk; beyond, a result goes on from nothing. Arguments that one result goes on from. Elements from which
+/* One walk; beyond, a result goes on from nothing. Arguments that one goes on from. Elements from which
  * on a factor is told from the numbers, rather than made to fit them. Chosen. */
 enum { DEPTH = 24, STEPS = 256, SOURCES = 4, FITTED = 16 };
 

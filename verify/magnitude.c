@@ -104,7 +104,7 @@ static double trace(struct tracer *tracer, uint32_t value, int depth)
         return own;
     own = fmax(own, tracer->notes[op].summed);
     switch ((int)program->ops[op].code) {
-    case IR_REDUCE: /* of what is a sum itself, maybe over nothing: JAX sums what a broadcast of size 1 gave */
+    case IR_REDUCE: /* of a sum, maybe over nothing: JAX sums what a broadcast of size 1 gave */
         return ir_region_reducer(program, op, 0) == IR_ADD
                    ? fmax(own,
                           trace(tracer, ir_operand(program, op, program->values[value].index), depth + 1))

@@ -330,8 +330,8 @@ static double off_of_added(const struct verify_reference *reference, const struc
     return off > most * added ? off / fmax(added, off * 1e-9) : 0;
 }
 
-/* Results within the tolerance, beside what the step added to its arguments (prove.h): the first that is off by
- * more than its noise is different. */
+/* Results within the tolerance, beside what the step added to its arguments (prove.h): the first that is off
+ * by more than its noise is different. */
 static void judge_added(const struct verify_reference *reference, const struct run *run,
                         const struct verify_tensor *outputs, const struct verify_options *options,
                         struct judgement *judgement)

@@ -29,8 +29,8 @@
  *   by less                                  inconclusive: the result is rounding
  * One that is off by less than verify_tolerance is judged once more, if it goes on from an argument: by the
  * sum of its errors beside that of what the step added (verify_added), as a parameter is large beside its
- * update. Off by more than a twentieth of that (wide types), and by more than noise and rounding of the result
- * come to: different.
+ * update. Off by more than a twentieth of that (wide types), and by more than noise and rounding of the
+ * result come to: different.
  * A module is different when any result of any run is, and equal when all are.
  *
  * Tensors and their layout are interpret.h's. Pure: no clock, no globals, the same seed gives the same

@@ -63,7 +63,8 @@ with tempfile.TemporaryDirectory() as scratch:
 # a bias that nothing depends on: its gradient is rounding, beside what was summed; a quotient of that is neither right nor wrong
 status, said = prove(steps / 'key_bias.mlir', '--random-plans', '20')
 check(status == 0 and '20 equal, 0 different, 0 inconclusive' in said, f'a bias that nothing depends on: {status} {said}')
-quotient = pathlib.Path(tempfile.mkdtemp()) / 'quotient.mlir'
+folder = tempfile.TemporaryDirectory()
+quotient = pathlib.Path(folder.name) / 'quotient.mlir'
 quotient.write_text((steps / 'key_bias.mlir').read_text().replace(
     '    return %46, %44,', '    %square = stablehlo.multiply %44, %44 : tensor<8xf32>\n'
     '    %quotient = stablehlo.divide %44, %square : tensor<8xf32>\n    return %46, %quotient,'))
