@@ -5,7 +5,7 @@
 
 The modules of tests/verify/steps are JAX's: train steps of one linear layer under five optimizers, of two under a sixth, of two with
 their gradient clipped, of attention with a bias of the keys, too; the gradient of attention with a bias of the keys, which no loss depends on; a sum over what its mean was taken from; LAPACK's
-calls for CPUs, and those of cuSOLVER; dropout by rng_bit_generator with a debug.print."""
+calls for CPUs, those of cuSOLVER, and those for TPUs; dropout by rng_bit_generator with a debug.print."""
 import json, os, pathlib, re, struct, subprocess, sys, tempfile, zipfile
 
 toast = os.path.join(os.environ['TOAST_BIN'], 'toast')
@@ -24,15 +24,16 @@ def prove(module, *arguments):
     return run.returncode, run.stdout + run.stderr
 
 
-for name in ('adafactor', 'amsgrad', 'centered_rmsprop', 'clipped', 'cocob', 'adagrad', 'key_bias_adam', 'yogi', 'centered_sum', 'lapack_solves', 'lapack_factors', 'lapack_singular', 'cusolver', 'drawn_bits'):
+for name in ('adafactor', 'amsgrad', 'centered_rmsprop', 'clipped', 'cocob', 'adagrad', 'key_bias_adam', 'yogi', 'centered_sum', 'lapack_solves', 'lapack_factors', 'lapack_singular', 'cusolver', 'tpu_solves', 'drawn_bits'):
     status, said = prove(steps / f'{name}.mlir', '--random-plans', '20')
     check(status == 0 and '20 equal, 0 different, 0 inconclusive, 0 not run' in said, f'{name}: {status} {said}')
     # also of sums that cancel, whose error is more than they are: it is beside what was summed
     check(float(re.search('largest error ([^;]+);', said)[1]) <= 0.01, f'{name}: equal, with an error beyond every tolerance: {said}')
 
-# one function as JAX lowers it for CPUs and for GPUs: LAPACK's calls and cuSOLVER's mean the same
-status, said = prove(steps / 'cusolver_cpu.mlir', '--baseline', 'replicated', '--lowered', str(steps / 'cusolver.mlir'))
-check(status == 0 and 'equal' in said, f'the same for CPUs and GPUs: {status} {said}')
+# one function as JAX lowers it for CPUs, for GPUs and for TPUs: LAPACK's calls, cuSOLVER's and XLA's mean the same
+for other in 'cusolver', 'tpu_solves':
+    status, said = prove(steps / f'{other}_cpu.mlir', '--baseline', 'replicated', '--lowered', str(steps / f'{other}.mlir'))
+    check(status == 0 and 'equal' in said, f'{other}, the same for CPUs: {status} {said}')
 
 # an error in what the inputs leave out: the norm by which no gradient is clipped, as they are small (also beside -inf, as JAX's softmax
 # has its largest); a second moment of Adafactor's, which is recognised, so that gradients count beside it; a gradient that is small
