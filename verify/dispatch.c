@@ -85,8 +85,7 @@ static enum error_code eval_custom_call(struct verify_state *state, uint32_t op,
     if (strcmp(target, "cu_lu_pivots_to_permutation") == 0 && ir_op->operand_count == 1 &&
         ir_op->result_count == 1)
         return verify_eval_permutation(state, op, in, out, e);
-    if (strncmp(target, "lapack_", strlen("lapack_")) == 0 ||
-        strncmp(target, "cusolver_", strlen("cusolver_")) == 0)
+    if (verify_is_lapack(target))
         return verify_eval_lapack(state, op, in, out, e);
     return verify_fail(state, op, ERROR_NOT_AVAILABLE, e, "custom call target '%s' is not interpreted",
                        target);

@@ -205,7 +205,7 @@ static void trace_one_hot(struct tracer *tracer, uint32_t op)
 }
 
 /* ---------------------------------------------------------------- moments */
-enum moment { POSITIVE, FIRST, SECOND, DENOMINATOR };
+enum moment { POSITIVE, FIRST, SECOND, DENOMINATOR, FACTOR };
 
 static bool is_square(const struct ir_program *program, uint32_t value)
 {
@@ -216,7 +216,9 @@ static bool is_square(const struct ir_program *program, uint32_t value)
 
 /* Marks as moments the arguments of `count` elements that reach `value` by being scaled and added only. Of a
  * denominator, also those of any size, through products, sums and shape ops, become positive: then so is the
- * denominator, and no sum in it cancels. */
+ * denominator, and no sum in it cancels. Of a product in a denominator (a FACTOR), only what a step keeps for
+ * each element: COCOB divides by the largest gradient so far, times another such. What a norm squares is no
+ * such product: weights that are all positive leave gradients that are rounding alone. */
 static void moments(struct tracer *tracer, uint32_t value, int64_t count, enum moment kind, int depth)
 {
     const struct ir_program *program = tracer->program;
@@ -260,6 +262,9 @@ static void moments(struct tracer *tracer, uint32_t value, int64_t count, enum m
             moments(tracer, ir_operand(program, op, 1), count, kind, depth + 1);
         else if (verify_scalar_like(program, ir_operand(program, op, 1)))
             moments(tracer, ir_operand(program, op, 0), count, kind, depth + 1);
+        else if ((kind == DENOMINATOR || kind == FACTOR) && !is_square(program, value))
+            for (uint32_t i = 0; i < 2; i++)
+                moments(tracer, ir_operand(program, op, i), count_of(program, value), FACTOR, depth + 1);
         break;
     case IR_DIVIDE:
         if (verify_scalar_like(program, ir_operand(program, op, 1)))

@@ -1,5 +1,6 @@
 /* Custom calls of LAPACK, as JAX makes them for CPUs (lapack_spotrf_ffi ..) and, where cuSOLVER has the same
- * results, for GPUs (cusolver_potrf_ffi ..): batched, real, by textbook algorithms in double. Signs and
+ * results, for GPUs (cusolver_potrf_ffi ..), and of XLA for TPUs (Qr, Eigh, LuDecomposition ..): batched,
+ * real, by textbook algorithms in double. Signs and
  * pivots are chosen as LAPACK does where it says how (Householder's reflections, partial pivoting);
  * eigenvectors have their largest component positive, since LAPACK leaves that open. Both sides of a
  * comparison run this code: it must be a function of its operands that small changes change little.
@@ -35,10 +36,20 @@ static char option(const struct call *call, const char *name)
     return word && word->kind == IR_ATTR_INT ? (char)word->value : 0;
 }
 
-/* which triangle: {uplo = 85 : ui8} is LAPACK's upper one, {lower = false} cuSOLVER's */
+/* what TPUs' Eigh is told: "lower,sorted,iterations,tolerance"; NULL: no text */
+static const char *text_option(const struct call *call)
+{
+    const struct ir_attr *text = ir_attr_find(call->state->program, call->op, "backend_config");
+    return text && text->kind == IR_ATTR_STRING ? ir_string(call->state->program, text->first) : NULL;
+}
+
+/* which triangle: {uplo = 85 : ui8} is LAPACK's upper one, {lower = false} cuSOLVER's, "0,.." TPUs' */
 static bool is_lower(const struct call *call)
 {
     const struct ir_program *program = call->state->program;
+    const char *text = text_option(call);
+    if (text && (text[0] == '0' || text[0] == '1'))
+        return text[0] == '1';
     const struct ir_attr *options = ir_attr_find(program, call->op, "mhlo.backend_config");
     const struct ir_attr *lower =
         options && options->kind == IR_ATTR_DICTIONARY ? ir_attr_entry(program, options, "lower") : NULL;
@@ -99,16 +110,17 @@ static void swap_rows(double *a, int64_t n, int64_t i, int64_t k)
     }
 }
 
-static void getrf(struct call *call, int64_t at)
+/* a = p l u in its place; the rows that were exchanged with each, counted from 0. Gives the place of the
+ * first pivot that is 0, from 1, or 0. */
+static int64_t factor_pivoted(double *a, int64_t m, int64_t n, int64_t *pivots)
 {
-    int64_t m = call->m, n = call->n, least = m < n ? m : n, bad = 0;
-    double *a = matrix(&call->in[0], at, m * n);
+    int64_t least = m < n ? m : n, bad = 0;
     for (int64_t k = 0; k < least; k++) {
         int64_t pivot = k;
         for (int64_t i = k; i < m; i++)
             if (fabs(a[i * n + k]) > fabs(a[pivot * n + k]))
                 pivot = i;
-        store_integer(call, 1, at * least + k, pivot + 1);
+        pivots[k] = pivot;
         swap_rows(a, n, k, pivot);
         if (a[k * n + k] == 0) {
             bad = bad ? bad : k + 1;
@@ -120,9 +132,43 @@ static void getrf(struct call *call, int64_t at)
                 a[i * n + j] -= a[i * n + k] * a[k * n + j];
         }
     }
+    return bad;
+}
+
+/* LAPACK counts pivots from 1; TPUs from 0, and give the rows' order in place of an info. */
+static void factor_rows(struct call *call, int64_t at, bool tpu)
+{
+    int64_t m = call->m, n = call->n, least = m < n ? m : n;
+    double *a = matrix(&call->in[0], at, m * n);
+    int64_t *pivots = mem_zalloc((size_t)least + 1, sizeof *pivots),
+            *order = mem_zalloc((size_t)m + 1, sizeof *order);
+    int64_t bad = factor_pivoted(a, m, n, pivots);
+    for (int64_t i = 0; i < m; i++)
+        order[i] = i;
+    for (int64_t k = 0; k < least; k++) {
+        int64_t kept = order[k];
+        order[k] = order[pivots[k]];
+        order[pivots[k]] = kept;
+        store_integer(call, 1, at * least + k, pivots[k] + !tpu);
+    }
     store(&call->out[0], at, m * n, a);
-    store_integer(call, 2, at, bad);
+    if (!tpu)
+        store_integer(call, 2, at, bad);
+    for (int64_t i = 0; i < m && tpu; i++)
+        store_integer(call, 2, at * m + i, order[i]);
+    free(order);
+    free(pivots);
     free(a);
+}
+
+static void getrf(struct call *call, int64_t at)
+{
+    factor_rows(call, at, false);
+}
+
+static void lu_decomposition(struct call *call, int64_t at)
+{
+    factor_rows(call, at, true);
 }
 
 /* (I - tau v v') from the left on the columns first .. n of a; v is 1 and then column k below its diagonal
@@ -457,6 +503,27 @@ static const struct routine {
                 {"syevd", 1, 3, true, true, syevd},  {"trsm", 2, 1, true, false, trsm},
                 {"gesdd", 1, 5, false, false, gesdd}};
 
+static const struct routine tpu_routines[] = {/* by their whole names */
+                                              {"Qr", 1, 2, false, false, geqrf},
+                                              {"ProductOfElementaryHouseholderReflectors", 2, 1, false, false,
+                                               orgqr},
+                                              {"Eigh", 1, 2, true, false, syevd},
+                                              {"LuDecomposition", 1, 3, false, false, lu_decomposition}};
+
+static const struct routine *tpu_routine_named(const char *target)
+{
+    for (size_t i = 0; i < sizeof tpu_routines / sizeof *tpu_routines; i++)
+        if (strcmp(target, tpu_routines[i].name) == 0)
+            return &tpu_routines[i];
+    return NULL;
+}
+
+bool verify_is_lapack(const char *target)
+{
+    return strncmp(target, "lapack_", strlen("lapack_")) == 0 ||
+           strncmp(target, "cusolver_", strlen("cusolver_")) == 0 || tpu_routine_named(target);
+}
+
 static const struct routine *routine_named(const char *target)
 {
     static const char CUSOLVER[] = "cusolver_";
@@ -510,6 +577,9 @@ static bool fits(const struct call *call, const struct routine *routine, int64_t
             each(call, &call->out[3], batches) != call->n * (all ? call->n : least))
             return false;
     }
+    const char *text = text_option(call);
+    if (text && routine->run == syevd && strlen(text) > 2 && text[2] == '0')
+        return false; /* in any order */
     int64_t second = routine->run == potrf ? 1 : routine->run == syevd ? call->n : least;
     return routine->results < 2 || each(call, &call->out[1], batches) == second;
 }
@@ -520,8 +590,9 @@ enum error_code verify_eval_lapack(struct verify_state *state, uint32_t op, stru
     const struct ir_op *ir_op = &state->program->ops[op];
     const char *target =
         ir_string(state->program, ir_attr_find(state->program, op, "call_target_name")->first);
-    const struct routine *routine = routine_named(target);
+    const struct routine *routine = tpu_routine_named(target);
     const struct ir_type *type = ir_op->operand_count ? in[0].type : NULL;
+    routine = routine ? routine : routine_named(target);
     if (!routine)
         return verify_fail(
             state, op, ERROR_NOT_AVAILABLE, e,

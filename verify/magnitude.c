@@ -104,9 +104,15 @@ static double trace(struct tracer *tracer, uint32_t value, int depth)
         return own;
     own = fmax(own, tracer->notes[op].summed);
     switch ((int)program->ops[op].code) {
+    case IR_REDUCE: /* of a sum, maybe over nothing: JAX sums what a broadcast of size 1 gave */
+        return ir_region_reducer(program, op, 0) == IR_ADD
+                   ? fmax(own,
+                          trace(tracer, ir_operand(program, op, program->values[value].index), depth + 1))
+                   : own;
     case IR_ADD:
     case IR_SUBTRACT:
-        for (uint32_t i = 0; i < 2; i++)
+    case IR_SELECT: /* gradients clipped where their norm is large */
+        for (uint32_t i = program->ops[op].operand_count - 2; i < program->ops[op].operand_count; i++)
             own = fmax(own, trace(tracer, ir_operand(program, op, i), depth + 1));
         return own;
     case IR_CONVERT:

@@ -14,9 +14,10 @@
 #include "verify/prove.h"
 #include "verify/value.h"
 
-/* Runs with moved bits; the noise of a result is the largest move in any of them. A large sample is not
- * needed, as prove.c multiplies what it gets (NOISES). */
-enum { RUNS = 3 };
+/* Runs with moved bits; the noise of a result is the largest move in any of them. Few do, as prove.c
+ * multiplies what it gets (NOISES), but for quotients by what is rounding itself: of these the next sample is
+ * larger than many times the three before too often, and MORE_RUNS are drawn. */
+enum { RUNS = 3, MORE_RUNS = 12 };
 
 static bool rounds(const struct verify_state *state, uint32_t op)
 {
@@ -101,15 +102,16 @@ static void shake_inputs(const struct verify_tensor *inputs, uint32_t count, uin
 
 enum error_code verify_noise(const struct ir_program *program, const struct verify_tensor *inputs,
                              uint32_t arguments, const struct verify_tensor *outputs, uint32_t results,
-                             const struct verify_options *given, double *noise, struct error *e)
+                             const struct verify_options *given, bool more, double *noise, double *moved,
+                             struct error *e)
 {
     struct verify_options options = given ? *given : (struct verify_options){0};
     struct verify_tensor *out = mem_zalloc(results + 1, sizeof *out);
     struct verify_tensor *in = mem_zalloc(arguments + 1, sizeof *in);
     enum error_code code = ERROR_OK;
-    for (uint32_t k = 0; k < results; k++)
-        noise[k] = 0;
-    for (uint64_t run = 1; run <= RUNS && !code; run++) {
+    for (uint32_t k = 0; k < results && !more; k++)
+        noise[k] = moved[k] = 0;
+    for (uint64_t run = more ? RUNS + 1 : 1; run <= (more ? RUNS + MORE_RUNS : RUNS) && !code; run++) {
         options.shake = run;
         shake_inputs(inputs, arguments, run, in);
         code = verify_run(program, "main", 1, in, out, &options, NULL, e);
@@ -117,6 +119,7 @@ enum error_code verify_noise(const struct ir_program *program, const struct veri
             verify_tensor_release(&in[i]);
         for (uint32_t k = 0; k < results && !code; k++) {
             noise[k] = fmax(noise[k], verify_compare(&outputs[k], &out[k], 1, INFINITY, 0).worst);
+            moved[k] = fmax(moved[k], verify_distance(&outputs[k], &out[k]));
             verify_tensor_release(&out[k]);
         }
     }

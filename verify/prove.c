@@ -18,6 +18,16 @@ enum { MODES = 4, SEEDS_TRIED = 3 };
 /* But never by more than this, relative to the result's largest magnitude: a wrong plan (a forgotten sum, a
  * wrong block) is off by far more than a hundredth. */
 #define MOST_NOISE 1e-2
+/* A result that rounding alone moves by a tenth of its magnitude and more is not determined by its inputs: a
+ * quotient by rounding has moves without a bound, a hundred times the largest of some samples in one of some
+ * hundreds. Wrong sums of what should cancel are off by a million times: a part of it does not. Chosen. */
+#define UNDETERMINED 0.1
+#define NOISES_UNDETERMINED 1000
+/* What a step adds may be off by this part, or by this many times the tolerance where types are narrow: an
+ * eighth of it that is missing or double is more. And a result by this many roundings. Chosen. */
+#define MOST_OF_ADDED 0.05
+#define TOLERANCES_OF_ADDED 8
+#define ROUNDINGS 8
 
 struct run {
     enum verify_inputs_mode mode;
@@ -213,8 +223,17 @@ struct judgement {
     struct verify_difference difference; /* of the result that decided */
     double noise;                        /* of that result */
     double worst;                        /* error over all results, each by what it is judged by */
+    double off;                          /* of what the step added, where that decided; 0: it did not */
     uint32_t cancelled;                  /* results judged by what they were summed from */
 };
+
+/* Is a result off by more than its noise explains? Where it is not determined, what is rounding may also be
+ * exactly 0, and a quotient by it infinite. */
+static bool is_beyond(double off, double noise)
+{
+    return noise >= UNDETERMINED ? isfinite(off) && off > NOISES_UNDETERMINED * noise
+                                 : !(off <= NOISES * noise);
+}
 
 /* One result that is off by more than the tolerance: what is left of that beside its rounding (prove.h). */
 static void judge_result(const struct verify_reference *reference, const struct run *run,
@@ -228,7 +247,7 @@ static void judge_result(const struct verify_reference *reference, const struct 
     if (difference.verdict == VERIFY_EQUAL)
         return;
     enum verify_status status = VERIFY_PROOF_INCONCLUSIVE;
-    if (!(difference.worst <= NOISES * noise)) {
+    if (is_beyond(difference.worst, noise)) {
         status = VERIFY_PROOF_DIFFERENT;
     } else if (difference.worst <= MOST_NOISE) {
         judgement->tolerance = fmax(judgement->tolerance, fmin(MOST_NOISE, NOISES * noise));
@@ -251,27 +270,95 @@ static void judge_result(const struct verify_reference *reference, const struct 
     }
 }
 
-/* every result by its own noise; where that cannot be had, the difference stands */
+static void judge_results(const struct verify_reference *reference, const struct run *run,
+                          const struct verify_tensor *outputs, const double *noise, const double *magnitude,
+                          struct judgement *judgement)
+{
+    judgement->status = VERIFY_PROOF_EQUAL;
+    judgement->worst = 0;
+    judgement->cancelled = 0;
+    for (uint32_t k = 0; k < reference->results; k++)
+        judge_result(reference, run, outputs, k, noise[k], magnitude[k], judgement);
+}
+
+/* Every result by its own noise, one that moved and is off by more than its moves by more of them; where
+ * noise cannot be had, the difference stands. */
 static void judge_noise(const struct verify_reference *reference, const struct run *run,
                         const struct verify_tensor *outputs, const struct verify_options *options,
                         const struct verify_statistics *statistics, struct judgement *judgement)
 {
     double *noise = mem_zalloc((size_t)reference->results + 1, sizeof *noise),
+           *moved = mem_zalloc((size_t)reference->results + 1, sizeof *moved),
            *magnitude = mem_zalloc((size_t)reference->results + 1, sizeof *magnitude);
     struct error e = {0};
     if (verify_noise(reference->original, run->inputs, reference->arguments, run->outputs, reference->results,
-                     options, noise, &e) == ERROR_OK &&
+                     options, false, noise, moved, &e) == ERROR_OK &&
         verify_magnitudes(reference->original, run->inputs, reference->results, options, magnitude, &e) ==
             ERROR_OK) {
-        judgement->status = VERIFY_PROOF_EQUAL;
-        judgement->worst = 0;
-        for (uint32_t k = 0; k < reference->results; k++)
-            judge_result(reference, run, outputs, k, noise[k], magnitude[k], judgement);
+        judge_results(reference, run, outputs, noise, magnitude, judgement);
+        if (judgement->status == VERIFY_PROOF_DIFFERENT && judgement->noise > reference->tolerance &&
+            verify_noise(reference->original, run->inputs, reference->arguments, run->outputs,
+                         reference->results, options, true, noise, moved, &e) == ERROR_OK)
+            judge_results(reference, run, outputs, noise, magnitude, judgement);
         if (statistics->divergent_result < reference->results)
             judgement->tolerance = fmax(judgement->tolerance, NOISES * noise[statistics->divergent_result]);
     }
     free(noise);
+    free(moved);
     free(magnitude);
+}
+
+static double unit_of(enum ir_element element)
+{
+    return element == IR_F64 ? 0x1p-53 : element == IR_F32 ? 0x1p-24 : element == IR_F16 ? 0x1p-11 : 0x1p-8;
+}
+
+/* By how much result k is off beside what the step added; 0 where that is within rounding, or the result does
+ * not go on from an argument. */
+static double off_of_added(const struct verify_reference *reference, const struct run *run,
+                           const struct verify_tensor *outputs, uint32_t k)
+{
+    const struct verify_tensor *original = &run->outputs[k];
+    enum verify_store store = verify_store_of(original->element);
+    if (store != VERIFY_F32 && store != VERIFY_F64)
+        return 0;
+    double off = verify_distance(original, &outputs[k]);
+    if (off <= ROUNDINGS * unit_of(original->element) * verify_distance(original, NULL))
+        return 0;
+    double added = verify_added(reference->original, k, run->inputs, original);
+    double most = fmax(MOST_OF_ADDED, TOLERANCES_OF_ADDED * reference->tolerance);
+    return off > most * added ? off / fmax(added, off * 1e-9) : 0;
+}
+
+/* Results within the tolerance, beside what the step added to its arguments (prove.h): the first that is off
+ * by more than its noise is different. */
+static void judge_added(const struct verify_reference *reference, const struct run *run,
+                        const struct verify_tensor *outputs, const struct verify_options *options,
+                        struct judgement *judgement)
+{
+    double *noise = mem_zalloc((size_t)reference->results + 1, sizeof *noise),
+           *moved = mem_zalloc((size_t)reference->results + 1, sizeof *moved);
+    bool sampled = false;
+    struct error e = {0};
+    for (uint32_t k = 0; k < reference->results && judgement->status != VERIFY_PROOF_DIFFERENT; k++) {
+        struct verify_difference difference =
+            verify_compare(&run->outputs[k], &outputs[k], 1, reference->tolerance, 0);
+        double off = difference.verdict == VERIFY_EQUAL ? off_of_added(reference, run, outputs, k) : 0;
+        for (int more = 0; more < 2 && off > 0 && !sampled; more++)
+            if (verify_noise(reference->original, run->inputs, reference->arguments, run->outputs,
+                             reference->results, options, more, noise, moved, &e) != ERROR_OK)
+                goto out;
+        sampled = sampled || off > 0;
+        if (off > 0 && verify_distance(&run->outputs[k], &outputs[k]) > NOISES * moved[k]) {
+            judgement->status = VERIFY_PROOF_DIFFERENT;
+            judgement->off = off;
+            judgement->difference = difference;
+            judgement->difference.result = k;
+        }
+    }
+out:
+    free(noise);
+    free(moved);
 }
 
 /* "result 3 (params/w1)" */
@@ -350,6 +437,8 @@ static void judge(const struct verify_reference *reference, const struct run *ru
         judgement.status = VERIFY_PROOF_DIFFERENT;
         judge_noise(reference, run, outputs, options, statistics, &judgement);
     }
+    if (judgement.status != VERIFY_PROOF_DIFFERENT && report->status != VERIFY_PROOF_DIFFERENT)
+        judge_added(reference, run, outputs, options, &judgement);
     bool turned = run->mode == VERIFY_INPUTS_TURNED && judgement.status != VERIFY_PROOF_DIFFERENT;
     if (!turned) {
         report->max_error = fmax(report->max_error, judgement.worst);
@@ -360,7 +449,12 @@ static void judge(const struct verify_reference *reference, const struct run *ru
     report->tolerance = fmax(report->tolerance, fmin(MOST_NOISE, judgement.tolerance));
     if (judgement.status != VERIFY_PROOF_EQUAL)
         describe(run, outputs, options, reference->tolerance, &judgement.difference);
-    if (judgement.status == VERIFY_PROOF_DIFFERENT) {
+    if (judgement.status == VERIFY_PROOF_DIFFERENT && judgement.off > 0) {
+        snprintf(report->reason, sizeof report->reason,
+                 "%s inputs: %s (what the step adds to it is off by %.3g of its size, more than rounding)",
+                 modes[run->mode], judgement.difference.what, judgement.off);
+        report->status = VERIFY_PROOF_DIFFERENT;
+    } else if (judgement.status == VERIFY_PROOF_DIFFERENT) {
         snprintf(report->reason, sizeof report->reason, "%s inputs: %s (error %.3g, tolerance %.3g)",
                  modes[run->mode], judgement.difference.what, judgement.difference.worst,
                  reference->tolerance);

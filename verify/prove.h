@@ -22,11 +22,15 @@
  *
  * A result that is off by more than verify_tolerance is judged by the original's own noise, its move when
  * every input and every rounded number moves by one unit in its last place (verify_noise):
- *   off by more than 8 x the noise           different
+ *   off by more than 8 x the noise           different (1000 x where that moves a result by a tenth of it)
  *   by less, and by 1e-2 at most             equal: no more than roundings do
  *   by less, and verify_tolerance holds
  *     beside what the result was summed from equal: a sum that cancels (verify_magnitudes)
  *   by less                                  inconclusive: the result is rounding
+ * One that is off by less than verify_tolerance is judged once more, if it goes on from an argument: by the
+ * sum of its errors beside that of what the step added (verify_added), as a parameter is large beside its
+ * update. Off by more than a twentieth of that (wide types), and by more than noise and rounding of the
+ * result come to: different.
  * A module is different when any result of any run is, and equal when all are.
  *
  * Tensors and their layout are interpret.h's. Pure: no clock, no globals, the same seed gives the same
@@ -91,10 +95,12 @@ double verify_element(const struct verify_tensor *tensor, int64_t i);
 double verify_tolerance(const struct ir_program *program);
 /* noise[k]: how far result k moves, relative to its largest magnitude, when every input and every rounded
  * number of 16 bits or more is moved by one unit in its last place or not (outputs: the results without that;
- * infinite for integers that change). Errors are verify_run's. */
+ * infinite for integers that change), in a few samples. moved[k]: the largest sum of these moves over result
+ * k, in its units. more: both are those of a call without, and become those of four times as many samples and
+ * these. Errors are verify_run's. */
 enum error_code verify_noise(const struct ir_program *program, const struct verify_tensor *inputs,
                              uint32_t arguments, const struct verify_tensor *outputs, uint32_t results,
-                             const struct verify_options *options, double *noise,
+                             const struct verify_options *options, bool more, double *noise, double *moved,
                              struct error *e) BASE_CHECKED;
 
 /* magnitude[k]: the largest magnitude of what result k was summed from, in the result's units; at least about
@@ -102,6 +108,12 @@ enum error_code verify_noise(const struct ir_program *program, const struct veri
 enum error_code verify_magnitudes(const struct ir_program *program, const struct verify_tensor *inputs,
                                   uint32_t results, const struct verify_options *options, double *magnitude,
                                   struct error *e) BASE_CHECKED;
+/* Sum of the magnitudes of a - b over all elements, finite ones only; b NULL: of a. Same shapes. */
+double verify_distance(const struct verify_tensor *a, const struct verify_tensor *b);
+/* verify_distance of a result from the argument that it goes on from, or from the part of it that an average
+ * keeps: what a step adds. INFINITY: it goes on from none. inputs: of @main; output: that result */
+double verify_added(const struct ir_program *program, uint32_t result, const struct verify_tensor *inputs,
+                    const struct verify_tensor *output);
 /* one element, or a broadcast of one */
 bool verify_scalar_like(const struct ir_program *program, uint32_t value);
 
