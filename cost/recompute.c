@@ -324,6 +324,9 @@ void price_note_uses(struct price_scratch *scratch, const struct spmd_local *loc
     uint32_t made = makes_zeros(scratch, local, entry, info) ? 0 : NDA_NONE; /* the operand that it makes */
     uint8_t held = price_is_barrier(scratch, entry) ? HARD_OTHER : 0;
     bool loops = entry->kind == SPMD_LOOP || entry->kind == SPMD_LOOP_END;
+    /* of the fusions that make both shapes of a value each reads what it is computed of in its own */
+    uint8_t along =
+        info->class == OP_ELEMENTWISE && results->across & READ_ACROSS ? results->across : READ_ALONG;
     for (uint32_t operand = 0; operand < entry->operand_count; operand++) {
         struct value_use *use = &scratch->uses[local->operands[entry->operands + operand]];
         const struct value_use *result = fate == FATE_ALIAS ? &results[operand] : results,
@@ -333,7 +336,7 @@ void price_note_uses(struct price_scratch *scratch, const struct spmd_local *loc
         use->transposed |= info->class == OP_TRANSPOSE;
         use->across |= info->class == OP_TRANSPOSE ? READ_ACROSS
                        : fate == FATE_FUSED        ? result->across
-                                                   : READ_ALONG;
+                                                   : along;
         use->batched |= fate == FATE_ALIAS ? result->batched : batched;
         use->windows |= read_in_windows(scratch, entry, result, fate, operand);
         use->hard |= operand == made               ? 0
