@@ -258,6 +258,7 @@ struct kernel {
     uint32_t together; /* combine.c: number (1 ..) of the reduce_scatter that it is part of; 0: none */
     uint32_t next;     /* what runs as one with it, in another place of the program; 0: it is the last */
     bool follows;      /* it is the next of one */
+    bool beside;       /* of the chain's all_reduces: it runs as one with the one before it */
 };
 
 /* An optimization_barrier outside loops, where the compiler orders the program with it: the buffers of its
@@ -540,6 +541,8 @@ enum { JOINED_KINDS = 16 }; /* kinds x sets of axes x roles that wait at a time;
 struct joining {
     struct joined tuple, alone, open[JOINED_KINDS];
     uint32_t count, begun;
+    /* 1 + the first and the last of the chain's all_reduces that run as one; 0: none since the last mark */
+    uint32_t chain_first, chain_last;
 };
 enum tuple_place { TUPLE_NONE, TUPLE_FIRST, TUPLE_NEXT }; /* among the members of a tuple op */
 /* Sets what the collective `at` of the kernels takes beside those that it runs with, in the order of the

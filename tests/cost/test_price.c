@@ -416,6 +416,34 @@ static void small_results_are_combined(void **state)
     }
 }
 
+/* Two sums that a product waits for are reduced as one where nothing between them reads the first. */
+static void sums_beside_each_other_are_one(void **state)
+{
+    for (int reads = 0; reads < 2; reads++) {
+        struct toy toy;
+        toy_begin(&toy, 1, (int64_t[]){4096 * K}, NULL);
+        cost_machine_set_backend(&toy.machine, &toy.mesh, COST_XLA_GPU);
+        uint32_t mean = TOY_STEP(&toy, SPMD_ALL_REDUCE, 1, K, 0), of[2] = {0, mean};
+        uint32_t squares = toy_op(&toy, "stablehlo.sort", of, 1 + (uint32_t)reads, 3 * K);
+        uint32_t square = TOY_STEP(&toy, SPMD_ALL_REDUCE, 1, 3 * K, squares);
+        toy.local.steps[0].axis_count = toy.local.steps[2].axis_count = 1;
+        uint32_t y = TOY_OP(&toy, "dot_general", K, mean, square);
+        TOY_END(&toy, y);
+        uint8_t axis = 0;
+        int64_t first =
+                    cost_collective_price(&toy.machine, &toy.mesh, SPMD_ALL_REDUCE, &axis, 1, 4 * 4096 * K)
+                        .time_ps, /* of its operand */
+            second =
+                cost_collective_price(&toy.machine, &toy.mesh, SPMD_ALL_REDUCE, &axis, 1, 12 * K).time_ps,
+                whole = cost_collective_price(&toy.machine, &toy.mesh, SPMD_ALL_REDUCE, &axis, 1,
+                                              4 * 4096 * K + 12 * K)
+                            .time_ps;
+        assert_true(whole < first + second);
+        assert_int_equal(toy_price(&toy).communication_ps, reads ? first + second : whole);
+        toy_release(&toy);
+    }
+}
+
 /* members of one tuple pay latency once, whatever their number */
 static void combined_collectives_pay_latency_once(void **state)
 {
@@ -510,6 +538,7 @@ int main(void)
         cmocka_unit_test(matmul_roofline),
         cmocka_unit_test(only_matmuls_with_weight_zero),
         cmocka_unit_test(collectives_run_beside_computation),
+        cmocka_unit_test(sums_beside_each_other_are_one),
         cmocka_unit_test(combined_collectives_pay_latency_once),
         cmocka_unit_test(gathers_of_computed_weights_run_ahead),
         cmocka_unit_test(small_results_are_combined),
