@@ -259,6 +259,7 @@ struct kernel {
     uint32_t next;     /* what runs as one with it, in another place of the program; 0: it is the last */
     bool follows;      /* it is the next of one */
     bool beside;       /* of the chain's all_reduces: it runs as one with the one before it */
+    bool looped;       /* of a loop that sends nothing, its marks included: collectives pass it by */
 };
 
 /* An optimization_barrier outside loops, where the compiler orders the program with it: the buffers of its
@@ -509,7 +510,9 @@ bool price_keeps_apart(const struct price_scratch *scratch, uint32_t leader, uin
 void price_combine_reductions(struct price_scratch *scratch, const struct spmd_local *local);
 /* schedule.c: the last kernel of the unit that begins with this one and whose kernels follow one another */
 uint32_t price_unit_end(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel);
-/* late.c: is the kernel to run behind what products wait for? Its step is no mark. */
+/* late.c: sets `looped` of all kernels */
+void price_find_looped(struct price_scratch *scratch, const struct spmd_local *local);
+/* is the kernel to run behind what products wait for? Its step is no mark. */
 bool price_is_late(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel);
 /* no late kernels */
 void price_late_begin(struct price_scratch *scratch);

@@ -18,8 +18,8 @@
  * as free (apart_ps of kernels): it is added at the end. Where
  * nothing overlaps (cost_machine.asynchronous is false) a collective blocks both streams.
  *
- * Nothing crosses the mark of a loop or a branch: both streams join there. In a loop every step counts trips
- * times. Of the regions of a branch the slowest counts. */
+ * Nothing crosses the mark of a branch or of a loop with collectives: both streams join there. In a loop every
+ * step counts trips times. Of the regions of a branch the slowest counts. */
 #include "cost/internal.h"
 
 #include <stdlib.h>
@@ -229,6 +229,8 @@ static int64_t run_kernel(struct run *run, uint32_t index)
         start = run_computation(run, kernel, step, ps, &times);
         if (run->trace && start > before)
             trace_wait(run, kernel, before, start);
+    } else if (kernel->looped) {
+        start = times.ready_ps = run->clock.compute_ps = later(times.ready_ps, run->clock.compute_ps);
     } else { /* both streams join */
         start = times.ready_ps = run->clock.compute_ps = run->clock.link_ps = finish(&run->clock);
         clear_window(&run->window);
@@ -363,7 +365,7 @@ static void begin_chain(struct run *run, uint32_t kernel)
     run->chain_count = run->chain_total = 0;
     for (uint32_t i = kernel; i < run->scratch->kernel_count; i++) {
         const struct spmd_step *step = &run->local->steps[run->scratch->kernels[i].step];
-        if (!spmd_step_is_collective(step) && !step_is_local(step->kind))
+        if (!spmd_step_is_collective(step) && !step_is_local(step->kind) && !run->scratch->kernels[i].looped)
             break;
         run->chain_total += in_chain(run->scratch, run->local, i);
     }
@@ -397,12 +399,13 @@ static int64_t take_kernel(struct run *run, uint32_t index)
     if (!run->gradients_late)
         return run_kernel(run, index);
     bool collective = spmd_step_is_collective(step);
-    if (!collective && !step_is_local(step->kind)) {
+    bool looped = run->scratch->kernels[index].looped;
+    if (!collective && !step_is_local(step->kind) && !looped) {
         int64_t path_ps = run_late(run);
         begin_chain(run, index + 1);
         return later(path_ps, run_kernel(run, index));
     }
-    if (price_is_late(run->scratch, run->local, index)) {
+    if (!looped && price_is_late(run->scratch, run->local, index)) {
         price_late_add(run->scratch, run->local, index, run->chain_count, &run->late_count);
         return 0;
     }

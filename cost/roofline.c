@@ -749,6 +749,8 @@ void price_times(struct price_scratch *scratch, const struct spmd_local *local,
     struct price_rates rates = price_rates_of(machine);
     struct joining joining = {.count = 0};
     bool copies = scratch->rules & COST_FUSE_COPIES;
+    if (machine->backend->gradients_late)
+        price_find_looped(scratch, local);
     for (size_t i = 0; i < scratch->kernel_count; i++) {
         struct kernel *k = &scratch->kernels[i];
         const struct spmd_step *step = &local->steps[k->step];
@@ -776,8 +778,10 @@ void price_times(struct price_scratch *scratch, const struct spmd_local *local,
                 k->ps += copies_ps;
                 k->apart_ps += copies_ps;
             }
-        } else {
+        } else if (!k->looped) {
             joining.count = joining.chain_last = 0; /* nothing is combined across a mark */
         }
+        if (k->looped)
+            k->apart_ps = k->ps; /* XLA's schedule takes the whole loop as free */
     }
 }

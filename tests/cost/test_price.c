@@ -444,6 +444,42 @@ static void sums_beside_each_other_are_one(void **state)
     }
 }
 
+/* Random numbers are made in loops that send nothing: a gather of weights is under way beside them, and beside
+ * what stands before them. Where a loop sends, both streams join at its border. */
+static void collectives_pass_loops_that_send_nothing(void **state)
+{
+    int64_t exposed[2];
+    for (int sends = 0; sends < 2; sends++) {
+        struct toy toy;
+        toy_begin(&toy, 2, (int64_t[]){4 * K, 65536 * K}, NULL);
+        cost_machine_set_backend(&toy.machine, &toy.mesh, COST_XLA_GPU);
+        uint32_t long_one = TOY_OP(&toy, "dot_general", 65536 * K, 1), begin = toy.local.step_count;
+        uint32_t args = TOY_STEP(&toy, SPMD_LOOP, 2, K, long_one), body = args + 1;
+        uint32_t go = TOY_OP(&toy, "reduce", 1, args);
+        TOY_STEP(&toy, SPMD_LOOP_BODY, 0, 0, go);
+        uint32_t next = TOY_OP(&toy, "sort", K, body);
+        if (sends) {
+            next = TOY_STEP(&toy, SPMD_ALL_REDUCE, 1, K, next);
+            toy.local.steps[toy.local.step_count - 1].axis_count = 1;
+        }
+        uint32_t result = TOY_STEP(&toy, SPMD_LOOP_END, 1, K, next);
+        for (uint32_t i = begin; i < toy.local.step_count; i++)
+            toy.local.steps[i].trips = 5, toy.local.steps[i].depth = 1;
+        uint32_t weight = TOY_STEP(&toy, SPMD_ALL_GATHER, 1, 16 * K, 0);
+        toy.local.steps[toy.local.step_count - 1].axis_count = 1;
+        uint32_t y = TOY_OP(&toy, "dot_general", K, result, weight);
+        TOY_END(&toy, y);
+        struct price price = toy_price(&toy);
+        exposed[sends] = price.exposed_ps;
+        assert_true(price.communication_ps > 0);
+        uint32_t count;
+        free(price_trace(&toy.local, &toy.machine, &count));
+        toy_release(&toy);
+    }
+    assert_int_equal(exposed[0], 0);
+    assert_true(exposed[1] > 0);
+}
+
 /* members of one tuple pay latency once, whatever their number */
 static void combined_collectives_pay_latency_once(void **state)
 {
@@ -539,6 +575,7 @@ int main(void)
         cmocka_unit_test(only_matmuls_with_weight_zero),
         cmocka_unit_test(collectives_run_beside_computation),
         cmocka_unit_test(sums_beside_each_other_are_one),
+        cmocka_unit_test(collectives_pass_loops_that_send_nothing),
         cmocka_unit_test(combined_collectives_pay_latency_once),
         cmocka_unit_test(gathers_of_computed_weights_run_ahead),
         cmocka_unit_test(small_results_are_combined),
