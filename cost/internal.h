@@ -510,7 +510,12 @@ bool price_keeps_apart(const struct price_scratch *scratch, uint32_t leader, uin
 void price_combine_reductions(struct price_scratch *scratch, const struct spmd_local *local);
 /* schedule.c: the last kernel of the unit that begins with this one and whose kernels follow one another */
 uint32_t price_unit_end(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel);
-/* late.c: sets `looped` of all kernels */
+/* late.c: the list of late collectives of what is there from the beginning (parameters, moments) */
+static inline uint32_t price_idle_list(const struct price_scratch *scratch)
+{
+    return (uint32_t)scratch->kernel_count + 1;
+}
+/* sets `looped` of all kernels */
 void price_find_looped(struct price_scratch *scratch, const struct spmd_local *local);
 /* is the kernel to run behind what products wait for? Its step is no mark. */
 bool price_is_late(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel);

@@ -480,6 +480,27 @@ static void collectives_pass_loops_that_send_nothing(void **state)
     assert_true(exposed[1] > 0);
 }
 
+/* Moments that change their sharding are there from the beginning: they are sent beside products of the chain,
+ * though only what comes last reads them. What is computed from a product waits for it. */
+static void what_is_there_is_sent_beside_the_chain(void **state)
+{
+    for (int there = 0; there < 2; there++) {
+        struct toy toy;
+        toy_begin(&toy, 2, (int64_t[]){64 * K, 65536 * K}, NULL);
+        cost_machine_set_backend(&toy.machine, &toy.mesh, COST_XLA_GPU);
+        uint32_t a = TOY_OP(&toy, "dot_general", 65536 * K, 1), b = TOY_OP(&toy, "dot_general", 65536 * K, a),
+                 c = TOY_OP(&toy, "dot_general", K, b);
+        uint32_t moved = TOY_STEP(&toy, SPMD_ALL_TO_ALL, 1, 64 * K, there ? 0 : c);
+        toy.local.steps[toy.local.step_count - 1].axis_count = 1;
+        uint32_t y = TOY_OP(&toy, "sort", K, moved);
+        TOY_END(&toy, c, y);
+        struct price price = toy_price(&toy);
+        assert_true(price.communication_ps > 0);
+        assert_int_equal(price.exposed_ps, there ? 0 : price.communication_ps);
+        toy_release(&toy);
+    }
+}
+
 /* members of one tuple pay latency once, whatever their number */
 static void combined_collectives_pay_latency_once(void **state)
 {
@@ -576,6 +597,7 @@ int main(void)
         cmocka_unit_test(collectives_run_beside_computation),
         cmocka_unit_test(sums_beside_each_other_are_one),
         cmocka_unit_test(collectives_pass_loops_that_send_nothing),
+        cmocka_unit_test(what_is_there_is_sent_beside_the_chain),
         cmocka_unit_test(combined_collectives_pay_latency_once),
         cmocka_unit_test(gathers_of_computed_weights_run_ahead),
         cmocka_unit_test(small_results_are_combined),
