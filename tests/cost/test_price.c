@@ -444,8 +444,8 @@ static void sums_beside_each_other_are_one(void **state)
     }
 }
 
-/* Random numbers are made in loops that send nothing: a gather of weights is under way beside them, and beside
- * what stands before them. Where a loop sends, both streams join at its border. */
+/* Random numbers are made in loops that send nothing: a gather of weights is under way beside them, and
+ * beside what stands before them. Where a loop sends, both streams join at its border. */
 static void collectives_pass_loops_that_send_nothing(void **state)
 {
     int64_t exposed[2];
@@ -480,8 +480,8 @@ static void collectives_pass_loops_that_send_nothing(void **state)
     assert_true(exposed[1] > 0);
 }
 
-/* Moments that change their sharding are there from the beginning: they are sent beside products of the chain,
- * though only what comes last reads them. What is computed from a product waits for it. */
+/* Moments that change their sharding are there from the beginning: they are sent beside products of the
+ * chain, though only what comes last reads them. What is computed from a product waits for it. */
 static void what_is_there_is_sent_beside_the_chain(void **state)
 {
     for (int there = 0; there < 2; there++) {
