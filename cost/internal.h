@@ -83,6 +83,7 @@ struct op_info {
     uint8_t pools;      /* reduces overlapping windows, or is the gradient of that */
     uint8_t row_mask;   /* a comparison of at most two dimensions */
     uint8_t short_row;  /* OP_REDUCE: of one array, along its last dimension, at most ROW_MOST elements */
+    bool columns;       /* a reduction that leaves the innermost dimension */
     uint8_t centred;    /* elementwise: x less a short row's reduction of x, as in a softmax */
     uint8_t normal;     /* a row less its mean, over its deviation, or that in another element type */
     uint8_t barrier;    /* keeps what reads its results behind all of its operands */

@@ -193,6 +193,20 @@ static bool reduces_short_row(const struct ir_program *program, uint32_t op)
     return dims.at[0] == (int64_t)from->rank - 1 && ir_type_dims(program, from)[dims.at[0]] <= ROW_MOST;
 }
 
+/* of one array, over outer dimensions alone */
+static bool leaves_columns(const struct ir_program *program, uint32_t op)
+{
+    struct ir_dims dims;
+    if (program->ops[op].code != IR_REDUCE || program->ops[op].result_count != 1 ||
+        ir_dims(program, op, "dimensions", &dims) != 0)
+        return false;
+    int64_t innermost = (int64_t)ir_value_type(program, ir_operand(program, op, 0))->rank - 1;
+    bool outer = innermost > 0;
+    for (uint32_t i = 0; i < dims.count; i++)
+        outer &= dims.at[i] != innermost;
+    return outer;
+}
+
 /* over dimensions of one element, of one array: what differentiating a broadcast leaves */
 static bool reduces_nothing(const struct ir_program *program, uint32_t op)
 {
@@ -412,6 +426,7 @@ static struct op_info describe_op(const struct ir_program *program, uint32_t op)
     info.effort = effort_of(ir_op->code);
     info.work = work_of(program, op, info.effort);
     info.short_row = info.class == OP_REDUCE && reduces_short_row(program, op);
+    info.columns = info.class == OP_REDUCE && leaves_columns(program, op);
     info.idle = info.class == OP_REDUCE && reduces_nothing(program, op);
     info.scores = is_of_scores(program, op);
     info.pools = family == IR_FAMILY_REDUCE_WINDOW;
@@ -682,7 +697,6 @@ void price_collective(const struct price_scratch *scratch, const struct spmd_loc
 }
 
 enum { BESIDE_MOST = 8 }; /* kernels between two all_reduces that run as one */
-
 /* Does a kernel read what an all_reduce of the chain's last ones makes? */
 static bool reads_chain(const struct price_scratch *scratch, const struct spmd_local *local,
                         const struct joining *joining, uint32_t kernel)
@@ -698,8 +712,7 @@ static bool reads_chain(const struct price_scratch *scratch, const struct spmd_l
     return false;
 }
 
-/* Two sums that products wait for run as one where nothing between them reads the first: mean and square of a
- * batch norm. */
+/* Two sums that products wait for run as one where nothing between them reads the first (a batch norm's). */
 static void note_beside(struct price_scratch *scratch, const struct spmd_local *local,
                         const struct cost_machine *machine, uint32_t at, struct joining *joining)
 {
