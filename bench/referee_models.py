@@ -14,6 +14,8 @@ import argparse
 import functools
 import pathlib
 
+import referee_kinds
+
 SETS = {
     # name: (family, sizes)
     "gemma": ("gemma", {"width": 2048, "hidden": 16384, "heads": 8, "head": 256, "vocabulary": 256128, "batch": 32, "length": 2048}),
@@ -101,6 +103,9 @@ SETS = {
                           "length": 1024}),
     "tabled": ("tables", {"width": 2048, "tables": 8, "rows": 200000, "entry": 128, "dense": 256, "batch": 65536}),
     "again": ("again", {"width": 2560, "hidden": 10240, "heads": 20, "head": 128, "vocabulary": 32768, "batch": 64, "length": 1024}),
+    # kinds that no rule came from, compiled on 2026-11-27 (referee_kinds)
+    "dropped": ("dropped", {"layers": 2}), "normed": ("normed", {"layers": 6}), "depths": ("depths", {"layers": 3}),
+    "crossed": ("crossed", {"layers": 4}),
     "mixer": ("mixer", {"width": 2048, "hidden": 8192, "tokens": 1024, "mixing": 4096, "pixels": 768, "classes": 1024, "batch": 256}),
 }
 
@@ -651,7 +656,7 @@ def family(name, layers):
     made = {"gemma": gemma, "gpt": gpt, "llama": llama, "vit": vit, "experts": experts, "mixer": mixer, "seq2seq": seq2seq,
             "grouped": grouped, "convnet": convnet, "graph": graph, "filters": filters, "blended": blended,
             "retained": retained, "ranking": ranking, "unet": unet, "biased": biased, "state": state, "tables": tables, "again": again,
-            "blocks": blocks, "gates": gates, "latents": latents}
+            "blocks": blocks, "gates": gates, "latents": latents, **referee_kinds.families(layers)}
     return made[name], names(layers)
 
 

@@ -29,7 +29,7 @@ static const struct cost_backend backends[COST_COMPILERS] = {
                       .fusion = COST_FUSE_BYTES | COST_FUSE_EFFORT | COST_FUSE_ROWS | COST_FUSE_SIBLINGS |
                                 COST_FUSE_LAUNCH | COST_FUSE_GATHER | COST_FUSE_COPIES | COST_FUSE_BATCHED |
                                 COST_FUSE_PADDED | COST_FUSE_STRIDED | COST_FUSE_WORK | COST_FUSE_NORMS |
-                                COST_FUSE_GATHERED,
+                                COST_FUSE_GATHERED | COST_FUSE_COLUMNS,
                       .matmul_fraction = 0.884,
                       .matmul_bytes = 0.28,
                       .matmul_fixed_ps = 5700 * NS,

@@ -37,7 +37,8 @@ enum cost_fusion_rule {
     COST_FUSE_BATCHES = 262144,   /* products with batches read some elementwise values from memory */
     COST_FUSE_ZEROS = 524288,     /* of many rows scattered into zeros, the scatter makes the zeros */
     COST_FUSE_EPILOGUE = 1048576, /* what is computed of a product's result alone is stored instead of it */
-    COST_FUSE_GATHERED = 2097152  /* kernels read gathered rows from where they lie; zeros are made at once */
+    COST_FUSE_GATHERED = 2097152, /* kernels read gathered rows from where they lie; zeros are made at once */
+    COST_FUSE_COLUMNS = 4194304   /* a sum of columns takes a kernel of its own */
 };
 
 /* Bandwidth of one collective inside a host as a share of a device's link peak, and its time beside that: of

@@ -83,6 +83,7 @@ struct op_info {
     uint8_t pools;      /* reduces overlapping windows, or is the gradient of that */
     uint8_t row_mask;   /* a comparison of at most two dimensions */
     uint8_t short_row;  /* OP_REDUCE: of one array, along its last dimension, at most ROW_MOST elements */
+    bool columns;       /* a reduction that leaves the innermost dimension */
     uint8_t centred;    /* elementwise: x less a short row's reduction of x, as in a softmax */
     uint8_t normal;     /* a row less its mean, over its deviation, or that in another element type */
     uint8_t barrier;    /* keeps what reads its results behind all of its operands */
@@ -258,6 +259,8 @@ struct kernel {
     uint32_t together; /* combine.c: number (1 ..) of the reduce_scatter that it is part of; 0: none */
     uint32_t next;     /* what runs as one with it, in another place of the program; 0: it is the last */
     bool follows;      /* it is the next of one */
+    bool beside;       /* of the chain's all_reduces: it runs as one with the one before it */
+    bool looped;       /* of a loop that sends nothing, its marks included: collectives pass it by */
 };
 
 /* An optimization_barrier outside loops, where the compiler orders the program with it: the buffers of its
@@ -508,7 +511,14 @@ bool price_keeps_apart(const struct price_scratch *scratch, uint32_t leader, uin
 void price_combine_reductions(struct price_scratch *scratch, const struct spmd_local *local);
 /* schedule.c: the last kernel of the unit that begins with this one and whose kernels follow one another */
 uint32_t price_unit_end(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel);
-/* late.c: is the kernel to run behind what products wait for? Its step is no mark. */
+/* late.c: the list of late collectives of what is there from the beginning (parameters, moments) */
+static inline uint32_t price_idle_list(const struct price_scratch *scratch)
+{
+    return (uint32_t)scratch->kernel_count + 1;
+}
+/* sets `looped` of all kernels */
+void price_find_looped(struct price_scratch *scratch, const struct spmd_local *local);
+/* is the kernel to run behind what products wait for? Its step is no mark. */
 bool price_is_late(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel);
 /* no late kernels */
 void price_late_begin(struct price_scratch *scratch);
@@ -540,6 +550,8 @@ enum { JOINED_KINDS = 16 }; /* kinds x sets of axes x roles that wait at a time;
 struct joining {
     struct joined tuple, alone, open[JOINED_KINDS];
     uint32_t count, begun;
+    /* 1 + the first and the last of the chain's all_reduces that run as one; 0: none since the last mark */
+    uint32_t chain_first, chain_last;
 };
 enum tuple_place { TUPLE_NONE, TUPLE_FIRST, TUPLE_NEXT }; /* among the members of a tuple op */
 /* Sets what the collective `at` of the kernels takes beside those that it runs with, in the order of the

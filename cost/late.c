@@ -10,10 +10,34 @@
  * from its front in between: list 0 what waits for no late collective (products, in program order, and the
  * reductions of what they make), list n what is computed from late collective n and none of a higher number.
  * So no update holds up the products behind it. Reductions that are combined have one list, which runs at the
- * number of the last of them. Nothing here knows times. */
+ * number of the last of them. Late collectives of what is there from the beginning (moments that change
+ * their sharding) have a list of their own, from which one goes wherever the link is free. Nothing here knows
+ * times. */
 #include "cost/internal.h"
 
 #include <string.h>
+
+/* Collectives run beside a loop that has none, as beside any computation: random numbers, scans. */
+void price_find_looped(struct price_scratch *scratch, const struct spmd_local *local)
+{
+    enum { DEPTH = 16 };
+    uint32_t open[DEPTH], depth = 0, sent = 0; /* sent: 1 + the last kernel that lets no loop around it be */
+    for (uint32_t i = 0; i < scratch->kernel_count; i++) {
+        uint8_t kind = local->steps[scratch->kernels[i].step].kind;
+        scratch->kernels[i].looped = false;
+        if (kind == SPMD_LOOP) {
+            if (depth < DEPTH)
+                open[depth] = i;
+            depth++;
+        } else if (kind == SPMD_LOOP_END && depth > 0) {
+            uint32_t first = --depth < DEPTH ? open[depth] : i;
+            for (uint32_t k = first; sent <= first && k < i + 1 && first < i; k++)
+                scratch->kernels[k].looped = true;
+        } else if (!step_is_local(kind) && kind != SPMD_LOOP_BODY) {
+            sent = i + 1;
+        }
+    }
+}
 
 bool price_is_late(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel)
 {
@@ -78,9 +102,11 @@ void price_late_add(struct price_scratch *scratch, const struct spmd_local *loca
         uint32_t late = scratch->times[scratch->pool[i].value].late;
         list = number_of(scratch->late, late) > number_of(scratch->late, list) ? late : list;
     }
-    append(scratch, list, kernel);
+    bool collective = spmd_step_is_collective(step);
+    append(scratch, collective && scratch->times[step->results].of_weights ? price_idle_list(scratch) : list,
+           kernel);
     scratch->late[kernel].behind = behind;
-    uint32_t next = spmd_step_is_collective(step) ? list_of(scratch, kernel, list, count) : list;
+    uint32_t next = collective ? list_of(scratch, kernel, list, count) : list;
     for (uint32_t result = 0; result < step->result_count; result++)
         scratch->times[step->results + result].late = next;
 }

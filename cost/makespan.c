@@ -18,8 +18,8 @@
  * as free (apart_ps of kernels): it is added at the end. Where
  * nothing overlaps (cost_machine.asynchronous is false) a collective blocks both streams.
  *
- * Nothing crosses the mark of a loop or a branch: both streams join there. In a loop every step counts trips
- * times. Of the regions of a branch the slowest counts. */
+ * Nothing crosses the mark of a branch or of a loop with collectives: both streams join there. In a loop
+ * every step counts trips times. Of the regions of a branch the slowest counts. */
 #include "cost/internal.h"
 
 #include <stdlib.h>
@@ -229,6 +229,8 @@ static int64_t run_kernel(struct run *run, uint32_t index)
         start = run_computation(run, kernel, step, ps, &times);
         if (run->trace && start > before)
             trace_wait(run, kernel, before, start);
+    } else if (kernel->looped) {
+        start = times.ready_ps = run->clock.compute_ps = later(times.ready_ps, run->clock.compute_ps);
     } else { /* both streams join */
         start = times.ready_ps = run->clock.compute_ps = run->clock.link_ps = finish(&run->clock);
         clear_window(&run->window);
@@ -306,6 +308,17 @@ static int64_t run_late_kernel(struct run *run, uint32_t index)
     return path_ps;
 }
 
+/* the first kernel of a list runs and leaves it */
+static int64_t run_first(struct run *run, uint32_t list)
+{
+    struct late_kernel *late = run->scratch->late;
+    uint32_t at = late[list].first;
+    int64_t path_ps = run_late_kernel(run, at - 1);
+    late[list].first = late[at - 1].next;
+    late[list].last = late[list].first ? late[list].last : 0;
+    return path_ps;
+}
+
 /* Of late kernels those run behind a collective of the chain that were put off before the one two places
  * before it: gradients' reductions take about two of them, and XLA, which comes from the end, has them and
  * the products that they wait for run that much later. The last one is followed by none: behind it those that
@@ -326,11 +339,18 @@ static int64_t fill_wait(struct run *run, int64_t ps)
         if (computes && covered >= ps)
             break;
         covered += computes ? times_trips(kernel->ps, run->local->steps[kernel->step].trips) : 0;
-        longest = later(longest, run_late_kernel(run, at - 1));
-        late[0].first = late[at - 1].next;
-        late[0].last = late[0].first ? late[0].last : 0;
+        longest = later(longest, run_first(run, 0));
     }
     return longest;
+}
+
+/* behind a kernel of the chain: what waits for nothing is sent where the link is free */
+static int64_t use_idle_link(struct run *run)
+{
+    uint32_t list = price_idle_list(run->scratch);
+    return run->scratch->late[list].first && run->clock.link_ps <= run->clock.compute_ps
+               ? run_first(run, list)
+               : 0;
 }
 
 /* everything late that has not run: the chain is through, or a mark comes */
@@ -338,6 +358,8 @@ static int64_t run_late(struct run *run)
 {
     struct late_kernel *late = run->scratch->late;
     int64_t longest = 0;
+    while (late[price_idle_list(run->scratch)].first)
+        longest = later(longest, run_first(run, price_idle_list(run->scratch)));
     for (uint32_t number = 0; number <= run->late_count; number++) {
         uint32_t list = price_late_list(run->scratch, number);
         if (list == LATE_NONE)
@@ -363,7 +385,7 @@ static void begin_chain(struct run *run, uint32_t kernel)
     run->chain_count = run->chain_total = 0;
     for (uint32_t i = kernel; i < run->scratch->kernel_count; i++) {
         const struct spmd_step *step = &run->local->steps[run->scratch->kernels[i].step];
-        if (!spmd_step_is_collective(step) && !step_is_local(step->kind))
+        if (!spmd_step_is_collective(step) && !step_is_local(step->kind) && !run->scratch->kernels[i].looped)
             break;
         run->chain_total += in_chain(run->scratch, run->local, i);
     }
@@ -397,12 +419,13 @@ static int64_t take_kernel(struct run *run, uint32_t index)
     if (!run->gradients_late)
         return run_kernel(run, index);
     bool collective = spmd_step_is_collective(step);
-    if (!collective && !step_is_local(step->kind)) {
+    bool looped = run->scratch->kernels[index].looped;
+    if (!collective && !step_is_local(step->kind) && !looped) {
         int64_t path_ps = run_late(run);
         begin_chain(run, index + 1);
         return later(path_ps, run_kernel(run, index));
     }
-    if (price_is_late(run->scratch, run->local, index)) {
+    if (!looped && price_is_late(run->scratch, run->local, index)) {
         price_late_add(run->scratch, run->local, index, run->chain_count, &run->late_count);
         return 0;
     }
@@ -410,6 +433,7 @@ static int64_t take_kernel(struct run *run, uint32_t index)
         return 0;
     int64_t path_ps = issue_gathers(run, index);
     path_ps = later(path_ps, run_leader(run, index));
+    path_ps = later(path_ps, use_idle_link(run));
     if (collective && !run->scratch->times[step->results].of_weights) {
         run->chain_count++;
         path_ps = later(path_ps, fill_wait(run, times_trips(run->scratch->kernels[index].ps, step->trips)));

@@ -179,10 +179,10 @@ void price_prefetch(struct price_scratch *scratch, const struct spmd_local *loca
     GROW(scratch->waiting, scratch->waiting_room, scratch->kernel_count + 1);
     for (uint32_t at = (uint32_t)scratch->kernel_count; at-- > 0;) {
         const struct spmd_step *step = &local->steps[scratch->kernels[at].step];
-        bool collective = spmd_step_is_collective(step);
-        if (!collective && !step_is_local(step->kind))
+        bool collective = spmd_step_is_collective(step), looped = scratch->kernels[at].looped;
+        if (!collective && !step_is_local(step->kind) && !looped)
             end_region(&sweep);
-        else if (price_is_late(scratch, local, at))
+        else if (!looped && price_is_late(scratch, local, at))
             continue;
         else if (collective)
             sweep_collective(&sweep, at);

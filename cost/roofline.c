@@ -193,6 +193,20 @@ static bool reduces_short_row(const struct ir_program *program, uint32_t op)
     return dims.at[0] == (int64_t)from->rank - 1 && ir_type_dims(program, from)[dims.at[0]] <= ROW_MOST;
 }
 
+/* of one array, over outer dimensions alone */
+static bool leaves_columns(const struct ir_program *program, uint32_t op)
+{
+    struct ir_dims dims;
+    if (program->ops[op].code != IR_REDUCE || program->ops[op].result_count != 1 ||
+        ir_dims(program, op, "dimensions", &dims) != 0)
+        return false;
+    int64_t innermost = (int64_t)ir_value_type(program, ir_operand(program, op, 0))->rank - 1;
+    bool outer = innermost > 0;
+    for (uint32_t i = 0; i < dims.count; i++)
+        outer &= dims.at[i] != innermost;
+    return outer;
+}
+
 /* over dimensions of one element, of one array: what differentiating a broadcast leaves */
 static bool reduces_nothing(const struct ir_program *program, uint32_t op)
 {
@@ -412,6 +426,7 @@ static struct op_info describe_op(const struct ir_program *program, uint32_t op)
     info.effort = effort_of(ir_op->code);
     info.work = work_of(program, op, info.effort);
     info.short_row = info.class == OP_REDUCE && reduces_short_row(program, op);
+    info.columns = info.class == OP_REDUCE && leaves_columns(program, op);
     info.idle = info.class == OP_REDUCE && reduces_nothing(program, op);
     info.scores = is_of_scores(program, op);
     info.pools = family == IR_FAMILY_REDUCE_WINDOW;
@@ -611,6 +626,11 @@ static int64_t add_member(struct joined *joined, const struct spmd_local *local,
     return joined->ps - before;
 }
 
+static uint8_t element_of(const struct spmd_local *local, const struct spmd_step *step)
+{
+    return (uint8_t)ir_value_type(local->nda->program, local->values[step->results].origin)->element;
+}
+
 static uint8_t role_of(const struct price_scratch *scratch, const struct spmd_step *step)
 {
     if (step->kind == SPMD_ALL_GATHER)
@@ -657,7 +677,7 @@ void price_collective(const struct price_scratch *scratch, const struct spmd_loc
     struct kernel *kernel = &kernels[at];
     const struct spmd_step *step = &local->steps[kernel->step];
     uint8_t role = machine->backend->combine_bytes ? role_of(scratch, step) : ROLE_OTHER;
-    if (place != TUPLE_NEXT)
+    if (place == TUPLE_FIRST || (place == TUPLE_NONE && role == ROLE_OTHER && !kernel->beside))
         joining->tuple = (struct joined){.bytes = 0};
     kernel->joined = kernel->led_by = 0;
     if (role == ROLE_OTHER) {
@@ -674,6 +694,46 @@ void price_collective(const struct price_scratch *scratch, const struct spmd_loc
         kernel->led_by = joined->first + 1;
         kernel->ps = 0;
     }
+}
+
+enum { BESIDE_MOST = 8 }; /* kernels between two all_reduces that run as one */
+/* Does a kernel read what an all_reduce of the chain's last ones makes? */
+static bool reads_chain(const struct price_scratch *scratch, const struct spmd_local *local,
+                        const struct joining *joining, uint32_t kernel)
+{
+    const struct kernel *k = &scratch->kernels[kernel];
+    for (uint32_t i = k->roots; i < k->roots + k->root_count; i++) {
+        uint32_t by = local->values[scratch->pool[i].value].step,
+                 at = by == SPMD_NONE || !spmd_step_is_collective(&local->steps[by]) ? SPMD_NONE
+                                                                                     : scratch->at[by];
+        if (at != SPMD_NONE && at + 1 >= joining->chain_first && at + 1 <= joining->chain_last)
+            return true;
+    }
+    return false;
+}
+
+/* Two sums that products wait for run as one where nothing between them reads the first (a batch norm's). */
+static void note_beside(struct price_scratch *scratch, const struct spmd_local *local,
+                        const struct cost_machine *machine, uint32_t at, struct joining *joining)
+{
+    struct kernel *kernel = &scratch->kernels[at];
+    const struct spmd_step *step = &local->steps[kernel->step];
+    kernel->beside = false;
+    if (!machine->backend->combine_bytes || step->kind != SPMD_ALL_REDUCE || step->combined ||
+        role_of(scratch, step) != ROLE_OTHER)
+        return;
+    uint32_t last = joining->chain_last;
+    const struct spmd_step *before = last ? &local->steps[scratch->kernels[last - 1].step] : step;
+    bool joins =
+        last && at - last < BESIDE_MOST && before->reducer == step->reducer &&
+        before->axis_count == step->axis_count && memcmp(before->axes, step->axes, step->axis_count) == 0 &&
+        element_of(local, before) == element_of(local, step) &&
+        joining->tuple.bytes + price_collective_bytes(local, step) <= machine->backend->combine_bytes;
+    for (uint32_t i = last; joins && i <= at; i++)
+        joins = !reads_chain(scratch, local, joining, i);
+    kernel->beside = joins;
+    joining->chain_first = joins ? joining->chain_first : at + 1;
+    joining->chain_last = at + 1;
 }
 
 static enum tuple_place place_of(const struct spmd_local *local, uint32_t step)
@@ -702,12 +762,15 @@ void price_times(struct price_scratch *scratch, const struct spmd_local *local,
     struct price_rates rates = price_rates_of(machine);
     struct joining joining = {.count = 0};
     bool copies = scratch->rules & COST_FUSE_COPIES;
+    if (machine->backend->gradients_late)
+        price_find_looped(scratch, local);
     for (size_t i = 0; i < scratch->kernel_count; i++) {
         struct kernel *k = &scratch->kernels[i];
         const struct spmd_step *step = &local->steps[k->step];
         note_weights(scratch, local, k);
         k->apart_ps = 0;
         if (spmd_step_is_collective(step)) {
+            note_beside(scratch, local, machine, (uint32_t)i, &joining);
             price_collective(scratch, local, machine, scratch->kernels, (uint32_t)i, place_of(local, k->step),
                              &joining);
             k->copy_ps = copies ? copy_time(scratch, local, step, &rates) : 0;
@@ -728,8 +791,10 @@ void price_times(struct price_scratch *scratch, const struct spmd_local *local,
                 k->ps += copies_ps;
                 k->apart_ps += copies_ps;
             }
-        } else {
-            joining.count = 0; /* nothing is combined across a mark */
+        } else if (!k->looped) {
+            joining.count = joining.chain_last = 0; /* nothing is combined across a mark */
         }
+        if (k->looped)
+            k->apart_ps = k->ps; /* XLA's schedule takes the whole loop as free */
     }
 }

@@ -9,9 +9,9 @@
  * is there at any time, and joins only its like, so that units still wait for earlier ones alone.
  * For XLA:GPU a chain whose results no more than weights' gradients are made of runs at the place of the last
  * kernel that joined: there all is read that the chain of products made meanwhile, and is not held for it.
- * Reductions join only reductions of as many results. What it saves are bytes and a launch, and the
- * depth-first order runs the group at one place; which buffers there are is fusion.c's matter. Source:
- * XLA's multi-output fusion. */
+ * Reductions join only reductions of as many results; for XLA:GPU sums of columns save nothing, they read
+ * what they sum up themselves. What it saves are bytes and a launch, and the depth-first order runs the group
+ * at one place; which buffers there are is fusion.c's matter. Source: XLA's multi-output fusion. */
 #include "cost/internal.h"
 
 #include <string.h>
@@ -175,6 +175,8 @@ static void join(struct price_scratch *scratch, const struct spmd_local *local, 
             best = reader - 1;
         }
     }
+    if (reduce && scratch->rules & COST_FUSE_COLUMNS && step_info(scratch, step)->columns)
+        k->shared_bytes = 0;
     own->leader = best;
     if (best != kernel)
         chain(scratch, local, best, kernel);

@@ -266,6 +266,27 @@ static void siblings_read_once(void **state)
     expect(text, COST_FUSE_BYTES | COST_FUSE_SIBLINGS, 0, 12 * N + 4 * N);
 }
 
+/* two sums of one array read it once; of its columns each reads it, where the compiler says so */
+static void sums_of_columns_read_by_themselves(void **state)
+{
+    for (int dim = 0; dim < 2; dim++) {
+        char text[1024];
+        snprintf(text, sizeof text,
+                 "func.func @main(%%a: tensor<1024x1024xf32>) -> (tensor<1024xf32>, tensor<1024xf32>) {\n"
+                 "    %%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+                 "    %%n = stablehlo.negate %%a : tensor<1024x1024xf32>\n"
+                 "    %%0 = stablehlo.reduce(%%a init: %%z) applies stablehlo.add across dimensions = [%d] : "
+                 "(tensor<1024x1024xf32>, tensor<f32>) -> tensor<1024xf32>\n"
+                 "    %%1 = stablehlo.reduce(%%n init: %%z) applies stablehlo.add across dimensions = [%d] : "
+                 "(tensor<1024x1024xf32>, tensor<f32>) -> tensor<1024xf32>\n"
+                 "    return %%0, %%1 : tensor<1024xf32>, tensor<1024xf32>\n}\n",
+                 dim, dim);
+        expect(text, COST_FUSE_BYTES | COST_FUSE_SIBLINGS, 0, 4 * N + 2 * 4096);
+        expect(text, COST_FUSE_BYTES | COST_FUSE_SIBLINGS | COST_FUSE_COLUMNS, 0,
+               (dim ? 4 : 8) * N + 2 * 4096);
+    }
+}
+
 /* m' = a + b, a rate computed from the step's number, p = m' x rate: the rate may be there before m' is, so
  * that p need not read m' again. A number that m' itself goes into may not. */
 static void numbers_of_arguments_part_no_siblings(void **state)
@@ -753,6 +774,7 @@ int main(void)
         cmocka_unit_test(exponentials_of_rows_are_repeated),
         cmocka_unit_test(badly_padded_rows_are_stored),
         cmocka_unit_test(siblings_read_once),
+        cmocka_unit_test(sums_of_columns_read_by_themselves),
         cmocka_unit_test(numbers_of_arguments_part_no_siblings),
         cmocka_unit_test(kernels_of_rows_take_their_bytes),
         cmocka_unit_test(kernels_of_many_rows_take_their_bytes),

@@ -416,6 +416,91 @@ static void small_results_are_combined(void **state)
     }
 }
 
+/* Two sums that a product waits for are reduced as one where nothing between them reads the first. */
+static void sums_beside_each_other_are_one(void **state)
+{
+    for (int reads = 0; reads < 2; reads++) {
+        struct toy toy;
+        toy_begin(&toy, 1, (int64_t[]){4096 * K}, NULL);
+        cost_machine_set_backend(&toy.machine, &toy.mesh, COST_XLA_GPU);
+        uint32_t mean = TOY_STEP(&toy, SPMD_ALL_REDUCE, 1, K, 0), of[2] = {0, mean};
+        uint32_t squares = toy_op(&toy, "stablehlo.sort", of, 1 + (uint32_t)reads, 3 * K);
+        uint32_t square = TOY_STEP(&toy, SPMD_ALL_REDUCE, 1, 3 * K, squares);
+        toy.local.steps[0].axis_count = toy.local.steps[2].axis_count = 1;
+        uint32_t y = TOY_OP(&toy, "dot_general", K, mean, square);
+        TOY_END(&toy, y);
+        uint8_t axis = 0;
+        int64_t first =
+                    cost_collective_price(&toy.machine, &toy.mesh, SPMD_ALL_REDUCE, &axis, 1, 4 * 4096 * K)
+                        .time_ps, /* of its operand */
+            second =
+                cost_collective_price(&toy.machine, &toy.mesh, SPMD_ALL_REDUCE, &axis, 1, 12 * K).time_ps,
+                whole = cost_collective_price(&toy.machine, &toy.mesh, SPMD_ALL_REDUCE, &axis, 1,
+                                              4 * 4096 * K + 12 * K)
+                            .time_ps;
+        assert_true(whole < first + second);
+        assert_int_equal(toy_price(&toy).communication_ps, reads ? first + second : whole);
+        toy_release(&toy);
+    }
+}
+
+/* Random numbers are made in loops that send nothing: a gather of weights is under way beside them, and
+ * beside what stands before them. Where a loop sends, both streams join at its border. */
+static void collectives_pass_loops_that_send_nothing(void **state)
+{
+    int64_t exposed[2];
+    for (int sends = 0; sends < 2; sends++) {
+        struct toy toy;
+        toy_begin(&toy, 2, (int64_t[]){4 * K, 65536 * K}, NULL);
+        cost_machine_set_backend(&toy.machine, &toy.mesh, COST_XLA_GPU);
+        uint32_t long_one = TOY_OP(&toy, "dot_general", 65536 * K, 1), begin = toy.local.step_count;
+        uint32_t args = TOY_STEP(&toy, SPMD_LOOP, 2, K, long_one), body = args + 1;
+        uint32_t go = TOY_OP(&toy, "reduce", 1, args);
+        TOY_STEP(&toy, SPMD_LOOP_BODY, 0, 0, go);
+        uint32_t next = TOY_OP(&toy, "sort", K, body);
+        if (sends) {
+            next = TOY_STEP(&toy, SPMD_ALL_REDUCE, 1, K, next);
+            toy.local.steps[toy.local.step_count - 1].axis_count = 1;
+        }
+        uint32_t result = TOY_STEP(&toy, SPMD_LOOP_END, 1, K, next);
+        for (uint32_t i = begin; i < toy.local.step_count; i++)
+            toy.local.steps[i].trips = 5, toy.local.steps[i].depth = 1;
+        uint32_t weight = TOY_STEP(&toy, SPMD_ALL_GATHER, 1, 16 * K, 0);
+        toy.local.steps[toy.local.step_count - 1].axis_count = 1;
+        uint32_t y = TOY_OP(&toy, "dot_general", K, result, weight);
+        TOY_END(&toy, y);
+        struct price price = toy_price(&toy);
+        exposed[sends] = price.exposed_ps;
+        assert_true(price.communication_ps > 0);
+        uint32_t count;
+        free(price_trace(&toy.local, &toy.machine, &count));
+        toy_release(&toy);
+    }
+    assert_int_equal(exposed[0], 0);
+    assert_true(exposed[1] > 0);
+}
+
+/* Moments that change their sharding are there from the beginning: they are sent beside products of the
+ * chain, though only what comes last reads them. What is computed from a product waits for it. */
+static void what_is_there_is_sent_beside_the_chain(void **state)
+{
+    for (int there = 0; there < 2; there++) {
+        struct toy toy;
+        toy_begin(&toy, 2, (int64_t[]){64 * K, 65536 * K}, NULL);
+        cost_machine_set_backend(&toy.machine, &toy.mesh, COST_XLA_GPU);
+        uint32_t a = TOY_OP(&toy, "dot_general", 65536 * K, 1), b = TOY_OP(&toy, "dot_general", 65536 * K, a),
+                 c = TOY_OP(&toy, "dot_general", K, b);
+        uint32_t moved = TOY_STEP(&toy, SPMD_ALL_TO_ALL, 1, 64 * K, there ? 0 : c);
+        toy.local.steps[toy.local.step_count - 1].axis_count = 1;
+        uint32_t y = TOY_OP(&toy, "sort", K, moved);
+        TOY_END(&toy, c, y);
+        struct price price = toy_price(&toy);
+        assert_true(price.communication_ps > 0);
+        assert_int_equal(price.exposed_ps, there ? 0 : price.communication_ps);
+        toy_release(&toy);
+    }
+}
+
 /* members of one tuple pay latency once, whatever their number */
 static void combined_collectives_pay_latency_once(void **state)
 {
@@ -510,6 +595,9 @@ int main(void)
         cmocka_unit_test(matmul_roofline),
         cmocka_unit_test(only_matmuls_with_weight_zero),
         cmocka_unit_test(collectives_run_beside_computation),
+        cmocka_unit_test(sums_beside_each_other_are_one),
+        cmocka_unit_test(collectives_pass_loops_that_send_nothing),
+        cmocka_unit_test(what_is_there_is_sent_beside_the_chain),
         cmocka_unit_test(combined_collectives_pay_latency_once),
         cmocka_unit_test(gathers_of_computed_weights_run_ahead),
         cmocka_unit_test(small_results_are_combined),

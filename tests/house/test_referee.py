@@ -45,6 +45,45 @@ def test_module():
     assert rows["reduce_scatter"]["tensors"] == 28 and rows["reduce_scatter"]["group"] == 4, rows
 
 
+LOOPS = """HloModule m
+
+%body (a: (s32[], f32[8])) -> (s32[], f32[8]) {
+  %fusion.1 = f32[8]{0} fusion(%x), kind=kLoop, calls=%f, backend_config={"reification_cost":[{"exec_time_us":2.5,"name":"sol"}]}
+  %copy.1 = f32[8]{0} copy(%fusion.1)
+  %while.1 = (s32[]) while(%t), condition=%c, body=%inner, backend_config={"known_trip_count":{"n":"3"}}
+}
+
+%inner (a: s32[]) -> s32[] {
+  %fusion.2 = f32[8]{0} fusion(%x), kind=kLoop, calls=%f, backend_config={"reification_cost":[{"exec_time_us":1.0,"name":"sol"}]}
+}
+
+ENTRY %main (a: f32[8]) -> f32[8] {
+  %fusion.3 = f32[8]{0} fusion(%x), kind=kLoop, calls=%f, backend_config={"reification_cost":[{"exec_time_us":7.0,"name":"sol"}]}
+  %while.2 = (s32[], /*index=1*/f32[8]{0}) while(%t), condition=%c, body=%body, backend_config={"known_trip_count":{"n":"5"}}
+  %while.3 = (s32[]) while(%t), condition=%c, body=%inner
+}
+"""
+
+
+def test_loops():
+    """a loop's kernels count as often as they run; what the schedule has of its body is not added again"""
+    assert modules.trips(LOOPS) == {"main": 1, "body": 5, "inner": 16}, modules.trips(LOOPS)
+    said = modules.times(LOOPS, 3.2e12)
+    assert close(said["other_us"], 7 + 5 * 2.5 + 16 * 1.0) and said["kernels"] == 3, said
+    assert close(said["unscheduled_us"], 5 * 2.5 + 16 * 1.0), said
+    assert close(said["unpriced_us"], 5 * 64 / (0.9 * 3.2e12) * 1e6), said
+    assert close(modules.times(LOOPS, 3.2e12, ["main", "body"])["unscheduled_us"], 16 * 1.0)
+    log = ["Statistics after scheduling:"]
+    for name, total, wasted in (("main", 20, 4), ("body", 6, 1.5)):
+        log += [f"For computation: {name}, module m(1)", f"Total wasted cycles: {wasted}", f"Wasted cycles for all-gather: {wasted}",
+                f"Total cycles: {total}"]
+    read = schedule.read(log, modules.trips(LOOPS))
+    assert read["scheduled_us"] == 20 + 5 * 6 and read["exposed_us"] == 4 + 5 * 1.5, read
+    assert read["exposed_us_by_kind"] == {"all_gather": 11.5} and read["scheduled"] == ["body", "main"], read
+    assert schedule.read(log[:1] + log[5:], modules.trips(LOOPS))["scheduled_us"] is None   # the entry is not among them
+    assert schedule.read(log)["scheduled_us"] == 20
+
+
 def test_shapes_and_groups():
     assert modules.bytes_of("(bf16[8,2]{1,0}, pred[3], f32[])") == 32 + 3 + 4
     assert modules.bytes_of("f8e4m3fn[16]{0}") == 16
@@ -155,6 +194,6 @@ def test_programs_answer():
     assert lacking.returncode == 2 and "--module" in lacking.stderr, lacking
 
 
-for check in (test_schedule, test_module, test_libtpu, test_libtpu_is_ended, test_shapes_and_groups, test_compare, test_log, test_devices, test_programs_answer):
+for check in (test_schedule, test_module, test_loops, test_libtpu, test_libtpu_is_ended, test_shapes_and_groups, test_compare, test_log, test_devices, test_programs_answer):
     check()
     print(check.__name__)

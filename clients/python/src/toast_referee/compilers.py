@@ -168,11 +168,11 @@ def compile_module(kind, file, mesh, target, host=8, flags=(), work=None, python
         said["collectives"] = modules.collectives(text)
         if kind == "gpu" and devices.GPUS[target].has_times:
             with open(work / "log", errors="replace") as log:
-                said.update(schedule.read(log))
-            said.update(modules.times(text, devices.GPUS[target].bandwidth_bytes))
-            scheduled = said.pop("scheduled_us")
+                said.update(schedule.read(log, modules.trips(text)))
+            said.update(modules.times(text, devices.GPUS[target].bandwidth_bytes, said.pop("scheduled")))
+            scheduled, unscheduled = said.pop("scheduled_us"), said.pop("unscheduled_us")
             serial = said["matmul_us"] + said["other_us"]
-            said["step_us"] = (serial if scheduled is None else scheduled) + said["unpriced_us"]
+            said["step_us"] = (serial if scheduled is None else scheduled + unscheduled) + said["unpriced_us"]
         return said
 
 

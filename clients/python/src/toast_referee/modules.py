@@ -3,12 +3,14 @@
 XLA:GPU writes its estimate of every kernel and collective beside it ("reification_cost", microseconds under the name
 "sol"). Three readings of the same text:
 
-    times        sums of the entry computation: matmuls, other fusions, and what the estimate takes as free though it
-                 moves bytes (copies; Triton fusions that are no matmul: softmax), priced here at 90 % of bandwidth
+    trips        how often the entry, and the bodies of loops whose trips XLA knows, run in a step
+    times        sums of those: matmuls, other fusions, and what the estimate takes as free though it moves bytes
+                 (copies; Triton fusions that are no matmul: softmax), priced here at 90 % of bandwidth
     collectives  of all computations: kind, group size, operations, tensors, bytes of results
     group_size   of a collective's replica_groups in each of XLA's three notations
 
-Bodies of loops are not in `times`: the schedule does not multiply them by their trips either.
+The schedule takes a loop as free, whatever it runs: compilers.py adds the bodies' kernels to the step. A loop whose trips XLA
+does not know counts once.
 """
 import collections
 import re
@@ -20,6 +22,8 @@ TYPED = re.compile(r"\b(pred|bf16|[a-z]+\d+\w*)\[([\d,]*)\]")
 KINDS = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "collective-permute")
 COLLECTIVE = re.compile(r"\s*(?:ROOT )?%[\w.\-]+ = (.*?) (" + "|".join(KINDS) + r")(-start)?\(")
 GROUPS = re.compile(r"replica_groups=(\{\{.*?\}\}|\[[\d,]+\]<=\[[\d,]+\](?:T\([\d,]+\))?|mesh\[[^\]]*\][^{]*\{[^}]*\})")
+LOOP = re.compile(r" while\(.*?body=%([\w.\-]+)")
+TRIPS = re.compile(r'"known_trip_count":\{"n":"(\d+)"')
 COMMENT = re.compile(r"/\*.*?\*/")
 BANDWIDTH_FRACTION = 0.9   # of the datasheet's, reached by kernels that only copy
 
@@ -36,9 +40,32 @@ def bytes_of(shape):
     return total
 
 
-def entry_of(text):
-    """the entry computation, without the comments that number a tuple's parts"""
-    return COMMENT.sub("", text[text.index("\nENTRY "):])
+def computations_of(text):
+    """({name: lines of instructions, without the comments that number a tuple's parts}, the entry's name)"""
+    found, here, entry = {}, None, None
+    for line in COMMENT.sub("", text).splitlines():
+        if head := COMPUTATION.match(line):
+            here = found.setdefault(head[1], [])
+            entry = head[1] if line.startswith("ENTRY ") else entry
+        elif here is not None:
+            here.append(line)
+    return found, entry
+
+
+def trips(text):
+    """{computation: times that it runs in a step} of the entry and of the bodies of its loops"""
+    lines, entry = computations_of(text)
+    counts = collections.defaultdict(int)
+
+    def run(name, times):
+        counts[name] += times
+        for line in lines[name]:
+            if loop := LOOP.search(line):
+                known = TRIPS.search(line)
+                run(loop[1], times * (int(known[1]) if known else 1))
+
+    run(entry, 1)
+    return dict(counts)
 
 
 def computations_with_dots(text):
@@ -57,12 +84,11 @@ def operands_of(rest):
     return re.findall(r"%([\w.\-]+)", rest.split("), ")[0])
 
 
-def times(text, bandwidth_bytes):
-    """{matmul_us, other_us, unpriced_us, matmuls, kernels, copies} of the entry; other_us without unpriced_us"""
-    dots = computations_with_dots(text)
-    said = {"matmul_us": 0.0, "other_us": 0.0, "matmuls": 0, "kernels": 0, "copies": 0}
+def times_of(lines, dots, bandwidth_bytes):
+    """times of one computation that runs once"""
+    said = {"matmul_us": 0.0, "other_us": 0.0, "unpriced_us": 0.0, "matmuls": 0, "kernels": 0, "copies": 0}
     shapes, unpriced = {}, 0
-    for line in entry_of(text).splitlines():
+    for line in lines:
         found = INSTRUCTION.match(line)
         if not found:
             continue
@@ -81,6 +107,20 @@ def times(text, bandwidth_bytes):
         if op == "copy" or (op == "fusion" and '"kind":"__triton"' in line):
             unpriced += bytes_of(shape) + sum(bytes_of(shapes.get(operand, "")) for operand in operands_of(rest))
     return said | {"unpriced_us": unpriced / (BANDWIDTH_FRACTION * bandwidth_bytes) * 1e6}
+
+
+def times(text, bandwidth_bytes, scheduled=()):
+    """{matmul_us, other_us, unpriced_us, unscheduled_us, matmuls, kernels, copies} of a step; other_us without unpriced_us.
+    unscheduled_us: matmuls and other kernels of loops that are not among the `scheduled` computations"""
+    dots, (lines, entry) = computations_with_dots(text), computations_of(text)
+    said = collections.Counter(unscheduled_us=0.0)
+    for name, count in trips(text).items():
+        one = times_of(lines[name], dots, bandwidth_bytes)
+        for figure, value in one.items():
+            said[figure] += value * count if figure.endswith("_us") else value
+        if name != entry and name not in scheduled:
+            said["unscheduled_us"] += count * (one["matmul_us"] + one["other_us"])
+    return dict(said)
 
 
 def results_of(shape):

@@ -2,7 +2,8 @@
 
 The scheduler prints, for every computation that it orders, its total and what is waited for by kind of collective ("cycles";
 with the analytical estimator one is a microsecond), before and after; the estimator prints each collective's time. What is
-taken is the longest computation after scheduling: the entry, where nothing loops.
+taken is what stands after scheduling: of the entry, and of each loop's body as often as it runs (modules.trips); where it is not
+said how often, the longest computation.
 
 Never a measurement: an estimate over tables of an H100, greedy in its order; under 10 % it says little.
 """
@@ -35,18 +36,23 @@ def statistics(lines):
     return computations, times
 
 
-def read(lines):
-    """{scheduled_us, exposed_us, exposed_us_by_kind, communication_us, communication_us_by_kind}; scheduled_us is None where
-    XLA schedules nothing by latency: a program without collectives"""
+def read(lines, trips=None):
+    """{scheduled_us, exposed_us, exposed_us_by_kind, communication_us, communication_us_by_kind, scheduled}; scheduled_us is None
+    where XLA does not schedule the entry by latency: no collectives there. scheduled: the computations that were. Of a loop's
+    collectives communication_us has one trip"""
     computations, times = statistics(lines)
-    if not computations:
-        return {"scheduled_us": None, "exposed_us": 0.0, "exposed_us_by_kind": {}, "communication_us": 0.0,
-                "communication_us_by_kind": {}}
-    longest = max(computations.values(), key=lambda row: row.get("Total cycles", 0))
+    if trips is None and computations:
+        trips = {max(computations, key=lambda name: computations[name].get("Total cycles", 0)): 1}
+    figures = collections.Counter()
+    for name in sorted(set(computations).intersection(trips or ())):
+        for figure, us in computations[name].items():
+            figures[figure] += us * trips[name]
+    entry = next(iter(trips or ()), None)   # the first one
     kinds = collections.Counter()
     for name, us in times.items():
         kinds[KIND.sub("", name).replace("-", "_")] += us
-    exposed = {figure.split(" for ")[1].replace("-", "_").replace(" ", "_"): us for figure, us in longest.items()
+    exposed = {figure.split(" for ")[1].replace("-", "_").replace(" ", "_"): us for figure, us in figures.items()
                if " for " in figure and us}
-    return {"scheduled_us": longest["Total cycles"], "exposed_us": longest.get("Total wasted cycles", 0.0), "exposed_us_by_kind": exposed,
-            "communication_us": sum(kinds.values()), "communication_us_by_kind": dict(kinds)}
+    return {"scheduled_us": figures["Total cycles"] if entry in computations else None, "exposed_us": figures["Total wasted cycles"] or 0.0,
+            "exposed_us_by_kind": exposed, "communication_us": sum(kinds.values()), "communication_us_by_kind": dict(kinds),
+            "scheduled": sorted(computations)}
