@@ -92,6 +92,12 @@ struct walk_op {
     uint8_t flags, pass, family, reachable;
 };
 
+/* what the inner loops look up of a slot, which whole records have apart */
+struct walk_slot {
+    uint32_t space, map; /* of its space; first entry of nda->factor_of */
+    uint32_t atoms;      /* of its value: so many entries */
+};
+
 struct walk_carried {
     uint32_t begin, end; /* spaces of a while's carried value; branch: end only */
     /* slot that stands for the form: body argument; op's result; NDA_NONE: replicated */
@@ -128,7 +134,7 @@ struct walk_table {
     int64_t *block_trips;
     uint32_t *operand_slot; /* per program operand: slot, or NDA_NONE (wanted replicated) */
     uint32_t *operand_op;   /* per program operand: op */
-    uint32_t *slot_space;   /* per slot */
+    struct walk_slot *slots;
     /* value v: uses[use_start[v] .. use_start[v + 1]) program operand indices in order */
     uint32_t *use_start, *uses;
     /* ops with factors that give partials, one result */

@@ -282,7 +282,7 @@ void walk_wanted(const struct walk *walk, uint32_t u, uint32_t depth, struct spm
         return;
     }
     if (walk_op->space == NDA_NONE) { /* terminators and barriers: the form of the slot's own space */
-        uint32_t s = walk->table->slot_space[slot];
+        uint32_t s = walk->table->slots[slot].space;
         const struct nda_space *space = &walk->nda->spaces[s];
         if (space->kind == NDA_SPACE_RESULT) {
             walk_boundary_form(walk, s, form);
