@@ -100,43 +100,6 @@ void walk_drop_cell(const struct walk *walk, struct plan_cell *cells, uint32_t a
             cells[axis].position--;
 }
 
-void walk_space_cells(const struct walk *walk, uint32_t space, struct plan_cell *cells)
-{
-    const struct plan_cell *planned = plan_space(walk->plan, space);
-    const struct nda_space *nda_space = &walk->nda->spaces[space];
-
-    memcpy(cells, planned, walk->axes * sizeof *cells);
-    for (uint32_t axis = 0; axis < walk->axes; axis++)
-        if (cells[axis].factor != NDA_NO_FACTOR &&
-            !walk->table->factor_ok[nda_space->factors + cells[axis].factor])
-            walk_drop_cell(walk, cells, axis);
-}
-
-/* atom of a slot's value that this factor of the space is in, or SPMD_REPLICATED */
-static uint8_t atom_of(const struct walk *walk, const struct walk_slot *slot, uint8_t factor)
-{
-    const uint8_t *map = walk->nda->factor_of + slot->map;
-
-    for (uint32_t i = 0; i < slot->atoms; i++)
-        if (map[i] == factor)
-            return (uint8_t)i;
-    return SPMD_REPLICATED;
-}
-
-void walk_slot_form(const struct walk *walk, uint32_t slot, const struct plan_cell *cells,
-                    struct spmd_form *form)
-{
-    const struct walk_slot *walk_slot = &walk->table->slots[slot];
-
-    *form = spmd_form_none;
-    for (uint32_t axis = 0; axis < walk->axes; axis++) {
-        if (cells[axis].factor == NDA_NO_FACTOR)
-            continue;
-        form->at[axis] = atom_of(walk, walk_slot, cells[axis].factor);
-        form->position[axis] = form->at[axis] == SPMD_REPLICATED ? 0 : cells[axis].position;
-    }
-}
-
 void walk_result_form(const struct walk *walk, uint32_t op, uint32_t slot, const struct plan_cell *cells,
                       struct spmd_form *form)
 {

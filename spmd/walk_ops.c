@@ -194,7 +194,8 @@ void walk_emit_op(struct walk *walk, uint32_t op, const struct plan_cell *cells)
     step->cells = walk->local->cell_count;
     walk->local->cell_count += walk->axes;
     MEM_GROW(walk->local->cells, walk->local->cell_room, walk->local->cell_count);
-    memcpy(walk->local->cells + step->cells, cells, walk->axes * sizeof *cells);
+    for (uint32_t axis = 0; axis < walk->axes; axis++)
+        walk->local->cells[step->cells + axis] = cells[axis];
     step->mask_initial = (walk_op->flags & WALK_MASK) && counts_twice(walk, walk_op->space, cells);
     step->result_count = ir->result_count;
     for (uint32_t i = 0; i < ir->result_count; i++)
