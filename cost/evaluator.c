@@ -14,10 +14,18 @@ enum {
     MEMO_BITS = 12
 }; /* 4,096 prices a session, 1 MiB: a search makes a few thousand, and knows those itself. Not tuned */
 
+/* the price of steps that were walked before, and what the scratch said of it */
+struct equal {
+    struct hash128 key;
+    struct price price;
+    bool used, left_open, hiding_known;
+};
+
 /* working memory for one program */
 struct workshop {
     struct spmd_local local;
     struct price_scratch *scratch; /* NULL: not made yet */
+    struct equal *equals;          /* 1 << MEMO_BITS; NULL: none yet */
 };
 
 /* From so many ops on all sessions of an evaluator price the whole program in one workshop, one at a time: of
@@ -97,6 +105,31 @@ static int64_t step_of(const struct evaluator *evaluator, int64_t cost)
     return step_ps < 9e18 ? (int64_t)step_ps : 0;
 }
 
+/* The price of what was walked. A sixth of the plans of a search walk to steps that another one had. */
+static void price_walked(const struct evaluator *evaluator, const struct stage *stage,
+                         const struct price_limits *limits, struct workshop *workshop, struct price *out)
+{
+    const struct cost_machine *machine = &evaluator->machine;
+    struct price_scratch *scratch = workshop->scratch;
+    struct hash128 key = price_identity(&workshop->local);
+    scratch->far_bytes = limits ? limits->far_bytes : INT64_MAX;
+    scratch->hopeless_ps = limits ? step_of(evaluator, limits->hopeless) : 0;
+    key.lo = hash_combine(key.lo, (uint64_t)scratch->far_bytes);
+    key.hi = hash_combine(key.hi, (uint64_t)scratch->hopeless_ps);
+    key.lo ^= stage->fold ? (uint64_t)stage->fold->unfolded + 2 * (uint64_t)stage->fold->doubted : 0;
+    if (!workshop->equals)
+        workshop->equals = mem_zalloc((size_t)1 << MEMO_BITS, sizeof *workshop->equals);
+    struct equal *equal = &workshop->equals[key.lo & (((uint64_t)1 << MEMO_BITS) - 1)];
+    if (!equal->used || hash128_compare(equal->key, key) != 0) {
+        price_reorder(&workshop->local, machine, &workshop->scratch, (enum cost_order)machine->order);
+        price_local(&workshop->local, machine, &workshop->scratch, stage->fold, out);
+        *equal = (struct equal){key, *out, true, scratch->left_open, scratch->hiding_known};
+    }
+    *out = equal->price;
+    scratch->left_open = equal->left_open;
+    scratch->hiding_known = equal->hiding_known;
+}
+
 /* one walk and its price; *rough: within the limits (may be NULL) it is a rough one */
 static enum error_code price_once(const struct evaluator *evaluator, const struct stage *stage,
                                   const struct plan *plan, const struct price_limits *limits,
@@ -113,10 +146,7 @@ static enum error_code price_once(const struct evaluator *evaluator, const struc
                                price_least_moved_ps(&workshop->local, machine, stage->fold), out);
     if (*rough)
         return ERROR_OK;
-    price_reorder(&workshop->local, machine, &workshop->scratch, (enum cost_order)machine->order);
-    workshop->scratch->far_bytes = limits ? limits->far_bytes : INT64_MAX;
-    workshop->scratch->hopeless_ps = limits ? step_of(evaluator, limits->hopeless) : 0;
-    price_local(&workshop->local, machine, &workshop->scratch, stage->fold, out);
+    price_walked(evaluator, stage, limits, workshop, out);
     *rough = workshop->scratch->left_open || (limits && price_least_peak(out) > limits->far_bytes);
     return ERROR_OK;
 }
@@ -125,7 +155,9 @@ static void release_workshop(struct workshop *workshop)
 {
     spmd_local_release(&workshop->local);
     price_scratch_destroy(workshop->scratch);
+    free(workshop->equals);
     workshop->scratch = NULL;
+    workshop->equals = NULL;
 }
 
 /* price_once of the whole program, in the session's workshop or the one that all share */

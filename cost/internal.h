@@ -27,6 +27,7 @@
  *   unfold.c     of a fold: the kernels of all layers, for the makespan
  *   unfold_memory.c  .. their peak, where the order hides collectives
  *   least.c      what a step takes at least, without a walk
+ *   equal.c      what a price depends on, as a hash
  *
  *   use list of a value (fusion.c, backward)          pool of roots (forward)
  *   x --> kernel 7                                    [.. | x 64 B | y 32 B | ..]
@@ -138,6 +139,9 @@ void price_least_destroy(struct price_least *least); /* NULL is fine */
 int64_t price_least_ps(const struct price_least *least, const struct mesh *mesh, const struct plan *plan);
 int64_t price_least_moved_ps(const struct spmd_local *local, const struct cost_machine *machine,
                              const struct price_fold *fold);
+
+/* equal.c: of steps as they were walked, for one program, machine and order */
+struct hash128 price_identity(const struct spmd_local *local);
 
 enum value_state {
     VALUE_BUFFER, /* has memory of its own; its only root is itself */

@@ -91,16 +91,22 @@ static void add_instance(struct unfold *unfold, uint32_t kernel, uint32_t copy, 
     unfold->instances[unfold->instance_count++] = (struct instance){kernel, copy, 2 * position + !use};
 }
 
-/* What a result of the function wants is made when all else is there, result by result: the place of what the
- * kernel, or its copy, makes among them. NDA_NONE: it is made before. */
+/* Does the walk make the kernel when all else is there, for the function's results? */
+static bool is_of_results(const struct unfold *unfold, uint32_t kernel)
+{
+    uint32_t index = unfold->scratch->kernels[kernel].step;
+    return unfold->anchors[index] + 1 >= unfold->places->positions &&
+           !may_wait(unfold, &unfold->local->steps[index]);
+}
+
+/* What a result of the function wants is made result by result: the place of what the kernel, or its copy,
+ * makes among them. NDA_NONE: of none. */
 static uint32_t result_position(const struct unfold *unfold, uint32_t kernel, uint32_t copy)
 {
     const struct fold_places *places = unfold->places;
     const struct ir_program *program = unfold->local->nda->program;
     uint32_t index = unfold->scratch->kernels[kernel].step;
     const struct spmd_step *step = &unfold->local->steps[index];
-    if (unfold->anchors[index] + 1 < places->positions || may_wait(unfold, step))
-        return NDA_NONE;
     if (!step->result_count)
         return places->positions + places->results;
     uint32_t origin = unfold->local->values[step->results].origin,
@@ -122,11 +128,12 @@ static void add_copies_of(struct unfold *unfold, uint32_t kernel, uint32_t posit
     uint32_t op = layer != FOLD_NO_LAYER && layer >= places->until
                       ? layers_on(places, anchor, -(int32_t)copies)
                       : anchor;
+    bool of_results = !use && is_of_results(unfold, kernel);
     for (uint32_t copy = 1; copy <= copies; copy++) {
         if (layer != FOLD_NO_LAYER && op != NDA_NONE)
             op = places->next[op];
         bool there = layer != FOLD_NO_LAYER && op != NDA_NONE;
-        uint32_t result = use ? (uint32_t)NDA_NONE : result_position(unfold, kernel, copy);
+        uint32_t result = of_results ? result_position(unfold, kernel, copy) : (uint32_t)NDA_NONE;
         add_instance(unfold, kernel, copy,
                      result != NDA_NONE ? result
                      : there            ? places->position[op]
@@ -149,7 +156,8 @@ static void add_instances(struct unfold *unfold)
         uint32_t position = position_of(unfold, kernel),
                  used = may_wait(unfold, step) ? unfold->used[step->results] : NDA_NONE;
         bool copied = part_of(scratch, local, step) == 1;
-        uint32_t result = result_position(unfold, kernel, 0);
+        uint32_t result =
+            is_of_results(unfold, kernel) ? result_position(unfold, kernel, 0) : (uint32_t)NDA_NONE;
         position = result != NDA_NONE ? result : position;
         add_instance(unfold, kernel, 0, position, false);
         if (used != NDA_NONE)
@@ -170,13 +178,16 @@ static void sort_instances(struct unfold *unfold)
     uint32_t positions = 2 * (unfold->places->positions + unfold->places->results + 1);
     GROW(unfold->counts, unfold->count_room, (size_t)positions + 2);
     GROW(unfold->sorted, unfold->sorted_room, (size_t)unfold->instance_count + 1);
-    memset(unfold->counts, 0, ((size_t)positions + 2) * sizeof *unfold->counts);
-    for (uint32_t i = 0; i < unfold->instance_count; i++)
-        unfold->counts[unfold->instances[i].position + 1]++;
-    for (uint32_t i = 0; i < positions; i++)
-        unfold->counts[i + 1] += unfold->counts[i];
-    for (uint32_t i = 0; i < unfold->instance_count; i++)
-        unfold->sorted[unfold->counts[unfold->instances[i].position]++] = unfold->instances[i];
+    uint32_t *counts = unfold->counts, count = unfold->instance_count;
+    const struct instance *instances = unfold->instances;
+    struct instance *sorted = unfold->sorted;
+    memset(counts, 0, ((size_t)positions + 2) * sizeof *counts);
+    for (uint32_t i = 0; i < count; i++)
+        counts[instances[i].position + 1]++;
+    for (uint32_t i = 0, sum = 0; i <= positions; i++)
+        counts[i] = sum += counts[i];
+    for (uint32_t i = 0; i < count; i++)
+        sorted[counts[instances[i].position]++] = instances[i];
 }
 
 /* ---------------------------------------------------------------- what copies read */

@@ -3,8 +3,8 @@
  *
  *   round 0    eight climbs, one from each of the best plans
  *   round 1    four, from the best of what these came to
- *   round 2    two
- *   round 3    four, from ruins of the two best: up to three decisions left out (of small programs)
+ *   round 2    two (of small programs, as the next)
+ *   round 3    four, from ruins of the two best: up to three decisions left out
  *
  * Rounds have equal shares of rollouts, at most. A climb goes to the first cheaper plan that it meets and
  * tries, in an order of its own, everything one change away from there: a decision left out, moved, put

@@ -31,6 +31,7 @@ enum {
     CORE_MAX_ROLLOUTS = 1 << 28,   /* so that no sum of rewards (2^30 each) leaves 64 bits */
     CORE_RUINED = 3,               /* the round of climbs that begin at ruins, if there is one */
     CORE_CLIMB_ROUNDS = 4,         /* the first epochs. Chosen, not tuned */
+    CORE_FEW_CLIMB_ROUNDS = 2,     /* of large programs (docs/search.md, Climbs) */
     CORE_IDLE_EPOCHS = 3,          /* epochs without a better plan end a stage. Chosen, not tuned */
     CORE_BARREN_STAGES = 1         /* stages without a better plan end the search (docs/performance.md) */
 };

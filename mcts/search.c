@@ -59,7 +59,7 @@ enum {
     FEWEST_STAGE = 1200,
     NEXT_STAGE = 24,
     CLIMB_SHARE = 21,   /* of the rollouts: those of a round of climbs, at most */
-    LEAST_RUINED = 512, /* the last round, from ruins, where a round has so many */
+    LEAST_RUINED = 512, /* rounds of two and of ruins, where a round has so many */
     /* evaluations of all local searches together: clamp(rollouts, 32, 2048) */
     FEWEST_POLISH = 32,
     MOST_POLISH = 2048
@@ -88,10 +88,6 @@ static enum error_code set_options(struct search *search, const struct search_op
         search->options.parallelism = 1;
     if (search->options.method == SEARCH_START)
         search->domain->baseline_count = 0;
-    search->first_stage = (uint32_t)((uint64_t)search->options.rollouts * FIRST_STAGE / 10);
-    if (search->first_stage < FEWEST_STAGE)
-        search->first_stage =
-            search->options.rollouts < FEWEST_STAGE ? search->options.rollouts : FEWEST_STAGE;
     search->next_stage = search->options.rollouts / NEXT_STAGE + 1;
     search->first_rollouts = (uint32_t)core_clamp(FIRST_OPERATIONS / operations, FEWEST_FIRST, MOST_FIRST);
     return ERROR_OK;
@@ -138,6 +134,14 @@ static uint64_t identity(const struct search *search)
     return h;
 }
 
+/* rollouts before the first local search: a round of climbs fewer where there are few */
+static uint32_t first_stage(const struct search *search)
+{
+    uint64_t rollouts = search->options.rollouts, share = rollouts * FIRST_STAGE / 10,
+             least = rollouts < FEWEST_STAGE ? rollouts : FEWEST_STAGE, stage = share > least ? share : least;
+    return (uint32_t)(stage - (search->climb_rounds == CORE_FEW_CLIMB_ROUNDS ? search->climb_round : 0));
+}
+
 void core_tune(struct search *search, struct core_tuning tuning)
 {
     search->tuning = tuning;
@@ -147,8 +151,9 @@ void core_tune(struct search *search, struct core_tuning tuning)
                               ? 0
                               : search->options.rollouts / CLIMB_SHARE;
     search->climb_rounds = !search->climb_round                 ? 0
-                           : search->climb_round < LEAST_RUINED ? CORE_RUINED
+                           : search->climb_round < LEAST_RUINED ? CORE_FEW_CLIMB_ROUNDS
                                                                 : CORE_CLIMB_ROUNDS;
+    search->first_stage = first_stage(search);
     search->id = identity(search);
 }
 

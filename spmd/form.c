@@ -50,7 +50,8 @@ int64_t walk_bytes(const struct walk *walk, uint32_t origin, const struct spmd_f
     for (uint32_t axis = 0; axis < walk->axes; axis++)
         if (form->at[axis] < SPMD_PARTIAL)
             shards *= walk->size[axis];
-    return shards == 1 ? bytes : bytes / shards;
+    /* mostly a power of two: a division takes as long as all the rest */
+    return shards & (shards - 1) ? bytes / shards : bytes >> __builtin_ctzll((uint64_t)shards);
 }
 
 uint32_t walk_partial_mask(const struct spmd_form *form, uint32_t axes)
@@ -99,44 +100,6 @@ void walk_drop_cell(const struct walk *walk, struct plan_cell *cells, uint32_t a
             cells[axis].position--;
 }
 
-void walk_space_cells(const struct walk *walk, uint32_t space, struct plan_cell *cells)
-{
-    const struct plan_cell *planned = plan_space(walk->plan, space);
-    const struct nda_space *nda_space = &walk->nda->spaces[space];
-
-    memcpy(cells, planned, walk->axes * sizeof *cells);
-    for (uint32_t axis = 0; axis < walk->axes; axis++)
-        if (cells[axis].factor != NDA_NO_FACTOR &&
-            !walk->table->factor_ok[nda_space->factors + cells[axis].factor])
-            walk_drop_cell(walk, cells, axis);
-}
-
-/* atom of a slot's value that this factor of the space is in, or SPMD_REPLICATED */
-static uint8_t atom_of(const struct walk *walk, const struct nda_slot *slot, uint8_t factor)
-{
-    uint32_t count = nda_atom_count(walk->nda, slot->value);
-    const uint8_t *map = walk->nda->factor_of + slot->map;
-
-    for (uint32_t i = 0; i < count; i++)
-        if (map[i] == factor)
-            return (uint8_t)i;
-    return SPMD_REPLICATED;
-}
-
-void walk_slot_form(const struct walk *walk, uint32_t slot, const struct plan_cell *cells,
-                    struct spmd_form *form)
-{
-    const struct nda_slot *nda_slot = &walk->nda->slots[slot];
-
-    *form = spmd_form_none;
-    for (uint32_t axis = 0; axis < walk->axes; axis++) {
-        if (cells[axis].factor == NDA_NO_FACTOR)
-            continue;
-        form->at[axis] = atom_of(walk, nda_slot, cells[axis].factor);
-        form->position[axis] = form->at[axis] == SPMD_REPLICATED ? 0 : cells[axis].position;
-    }
-}
-
 void walk_result_form(const struct walk *walk, uint32_t op, uint32_t slot, const struct plan_cell *cells,
                       struct spmd_form *form)
 {
@@ -169,7 +132,7 @@ uint32_t walk_cells_for(const struct walk *walk, uint32_t op, uint32_t slot, con
         return 0;
     }
     const struct nda_space *space = &walk->nda->spaces[walk->table->ops[op].space];
-    const uint8_t *map = walk->nda->factor_of + walk->nda->slots[slot].map;
+    const uint8_t *map = walk->nda->factor_of + walk->table->slots[slot].map;
 
     for (uint32_t axis = 0; axis < walk->axes; axis++) {
         cells[axis] = (struct plan_cell){NDA_NO_FACTOR, 0};

@@ -92,6 +92,12 @@ struct walk_op {
     uint8_t flags, pass, family, reachable;
 };
 
+/* what the inner loops look up of a slot, which whole records have apart */
+struct walk_slot {
+    uint32_t space, map; /* of its space; first entry of nda->factor_of */
+    uint32_t atoms;      /* of its value: so many entries */
+};
+
 struct walk_carried {
     uint32_t begin, end; /* spaces of a while's carried value; branch: end only */
     /* slot that stands for the form: body argument; op's result; NDA_NONE: replicated */
@@ -128,7 +134,7 @@ struct walk_table {
     int64_t *block_trips;
     uint32_t *operand_slot; /* per program operand: slot, or NDA_NONE (wanted replicated) */
     uint32_t *operand_op;   /* per program operand: op */
-    uint32_t *slot_space;   /* per slot */
+    struct walk_slot *slots;
     /* value v: uses[use_start[v] .. use_start[v + 1]) program operand indices in order */
     uint32_t *use_start, *uses;
     /* ops with factors that give partials, one result */
@@ -246,12 +252,44 @@ void walk_table_ops(struct walk_table *table, const struct nda *n);
 void walk_table_widening(struct walk_table *table, const struct nda *n);
 
 /* ---- form.c */
-/* cells of an ordinary op's space: the plan's, without factors that may not be sharded */
-void walk_space_cells(const struct walk *walk, uint32_t space, struct plan_cell *cells);
 void walk_drop_cell(const struct walk *walk, struct plan_cell *cells, uint32_t axis);
+/* cells of an ordinary op's space: the plan's, without factors that may not be sharded */
+static inline void walk_space_cells(const struct walk *walk, uint32_t space, struct plan_cell *cells)
+{
+    const struct plan_cell *planned = plan_space(walk->plan, space);
+    uint32_t factors = walk->nda->spaces[space].factors, unsound = 0;
+    for (uint32_t axis = 0; axis < walk->axes; axis++) {
+        cells[axis] = planned[axis];
+        unsound |= (uint32_t)(planned[axis].factor != NDA_NO_FACTOR &&
+                              !walk->table->factor_ok[factors + planned[axis].factor])
+                   << axis;
+    }
+    for (uint32_t axis = 0; unsound >> axis; axis++)
+        if (unsound >> axis & 1)
+            walk_drop_cell(walk, cells, axis);
+}
+/* atom of a slot's value that this factor of the space is in, or SPMD_REPLICATED */
+static inline uint8_t walk_slot_atom(const struct walk *walk, const struct walk_slot *slot, uint8_t factor)
+{
+    const uint8_t *map = walk->nda->factor_of + slot->map;
+    for (uint32_t i = 0; i < slot->atoms; i++)
+        if (map[i] == factor)
+            return (uint8_t)i;
+    return SPMD_REPLICATED;
+}
 /* operand slot: sharded where the factor is in it, else replicated */
-void walk_slot_form(const struct walk *walk, uint32_t slot, const struct plan_cell *cells,
-                    struct spmd_form *form);
+static inline void walk_slot_form(const struct walk *walk, uint32_t slot, const struct plan_cell *cells,
+                                  struct spmd_form *form)
+{
+    const struct walk_slot *walk_slot = &walk->table->slots[slot];
+    *form = spmd_form_none;
+    for (uint32_t axis = 0; axis < walk->axes; axis++) {
+        if (cells[axis].factor == NDA_NO_FACTOR)
+            continue;
+        form->at[axis] = walk_slot_atom(walk, walk_slot, cells[axis].factor);
+        form->position[axis] = form->at[axis] == SPMD_REPLICATED ? 0 : cells[axis].position;
+    }
+}
 /* result slot: also partial where a contracting or lookup factor is not in it */
 void walk_result_form(const struct walk *walk, uint32_t op, uint32_t slot, const struct plan_cell *cells,
                       struct spmd_form *form);

@@ -84,9 +84,14 @@ static void push_operand(struct walk *walk, uint32_t value)
 
 void walk_push_operands(struct walk *walk, struct spmd_step *step, uint32_t base)
 {
-    for (size_t i = base; i < walk->scratch->stack.count; i++)
-        push_operand(walk, walk->scratch->stack.at[i]);
-    step->operand_count = (uint32_t)(walk->scratch->stack.count - base);
+    struct spmd_local *local = walk->local;
+    uint32_t count = (uint32_t)(walk->scratch->stack.count - base), first = local->operand_count;
+
+    local->operand_count += count;
+    MEM_GROW(local->operands, local->operand_room, local->operand_count);
+    for (uint32_t i = 0; i < count; i++)
+        local->operands[first + i] = walk->scratch->stack.at[base + i];
+    step->operand_count = count;
     walk->scratch->stack.count = base;
 }
 

@@ -194,7 +194,8 @@ void walk_emit_op(struct walk *walk, uint32_t op, const struct plan_cell *cells)
     step->cells = walk->local->cell_count;
     walk->local->cell_count += walk->axes;
     MEM_GROW(walk->local->cells, walk->local->cell_room, walk->local->cell_count);
-    memcpy(walk->local->cells + step->cells, cells, walk->axes * sizeof *cells);
+    for (uint32_t axis = 0; axis < walk->axes; axis++)
+        walk->local->cells[step->cells + axis] = cells[axis];
     step->mask_initial = (walk_op->flags & WALK_MASK) && counts_twice(walk, walk_op->space, cells);
     step->result_count = ir->result_count;
     for (uint32_t i = 0; i < ir->result_count; i++)
@@ -282,7 +283,7 @@ void walk_wanted(const struct walk *walk, uint32_t u, uint32_t depth, struct spm
         return;
     }
     if (walk_op->space == NDA_NONE) { /* terminators and barriers: the form of the slot's own space */
-        uint32_t s = walk->table->slot_space[slot];
+        uint32_t s = walk->table->slots[slot].space;
         const struct nda_space *space = &walk->nda->spaces[s];
         if (space->kind == NDA_SPACE_RESULT) {
             walk_boundary_form(walk, s, form);

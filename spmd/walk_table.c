@@ -111,7 +111,8 @@ static void fill_slots(struct walk_table *table, const struct nda *n)
         uint32_t branch = 0;
         for (uint32_t k = 0; k < space->slot_count; k++) {
             uint32_t slot = space->slots + k;
-            table->slot_space[slot] = s;
+            table->slots[slot] =
+                (struct walk_slot){s, n->slots[slot].map, nda_atom_count(n, n->slots[slot].value)};
             if (n->slots[slot].is_result)
                 continue;
             switch ((enum nda_space_kind)space->kind) {
@@ -436,7 +437,7 @@ enum error_code walk_table_create(const struct nda *n, struct walk_table *table,
     }
     table->operand_slot = mem_alloc((program->operand_count + 1) * sizeof *table->operand_slot);
     memset(table->operand_slot, 0xff, (program->operand_count + 1) * sizeof *table->operand_slot);
-    table->slot_space = mem_zalloc(n->slot_count + 1, sizeof *table->slot_space);
+    table->slots = mem_zalloc(n->slot_count + 1, sizeof *table->slots);
     table->value_bytes = mem_zalloc(program->value_count + 1, sizeof *table->value_bytes);
     for (uint32_t i = 0; i < program->value_count; i++)
         if (ir_value_type(program, i)->kind == IR_TYPE_TENSOR)
@@ -462,7 +463,7 @@ void walk_table_release(struct walk_table *table)
     free(table->block_trips);
     free(table->operand_slot);
     free(table->operand_op);
-    free(table->slot_space);
+    free(table->slots);
     free(table->use_start);
     free(table->uses);
     free(table->sources);
