@@ -45,11 +45,15 @@ void price_scratch_destroy(struct price_scratch *scratch);
  * copies that are gone (both for memory, the first for time); FOLD_ELSEWHERE of other layers' ops, 0 of those
  * in no layer. */
 struct fold_places;
+struct fold_shorter;
 struct price_fold {
     const uint8_t *part, *value_part; /* by op, by value; borrowed */
     int64_t copies;
     const struct fold_places *places; /* borrowed */
-    bool doubted;                     /* evaluator_doubt_peaks */
+    /* borrowed; of a deep program FOLD_SHORTER of them, from which the peak near the limit is told; NULL:
+     * of all layers */
+    const struct fold_shorter *shorter;
+    bool doubted; /* evaluator_doubt_peaks */
     bool unfolded; /* in an order that hides collectives: the peak of all layers, near the limit or not */
 };
 /* Full pricing of a local program: the time of its steps as they stand; the memory in that order, and of
