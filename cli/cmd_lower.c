@@ -137,7 +137,7 @@ static enum error_code emit_user(const struct options *options, const struct pla
         TRY(spmd_emit_add_grouped(context, local, &constraints, &grouped, e));
     }
     if (options->propagated) {
-        propagate = propagate_create(context);
+        propagate = propagate_create(context, NULL);
         plan_init(&made, plan_context_nda(context), plan_context_mesh(context));
         propagate_run(propagate, plan, constraints.list, NULL, constraints.count, &made);
         plan_release(&made);

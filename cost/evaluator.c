@@ -411,6 +411,11 @@ const struct plan_context *evaluator_thin_context(const struct evaluator *evalua
     return evaluator->thin ? thin_context(evaluator->thin) : NULL;
 }
 
+void evaluator_copy_thin(const struct evaluator *evaluator, struct plan *to, const struct plan *from)
+{
+    thin_copy(evaluator->thin, to, from);
+}
+
 enum error_code evaluator_price_thin(struct evaluator_session *session, const struct plan *thin,
                                      const struct price_limits *limits, bool *priced, struct price *out,
                                      struct cost *cost, struct error *e)
