@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* of the layers that are gone; few, and enough for what is put off to settle */
-static const uint32_t COPIES[FOLD_SHORTER] = {8, 12};
+static const uint32_t COPIES[FOLD_SHORTER] = {4, 8};
 
 /* over the layers that are left out */
 static uint32_t far_on(const uint32_t *next, uint32_t node, uint32_t by)

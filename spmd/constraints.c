@@ -677,11 +677,14 @@ void constraints_close(struct finder *finder)
 }
 
 enum error_code spmd_constraints_find(const struct plan_context *context, const struct plan *plan,
-                                      const struct spmd_options *options, int64_t effort,
-                                      struct spmd_constraints *out, struct error *e)
+                                      const struct spmd_options *options, const struct fold *fold,
+                                      int64_t effort, struct spmd_constraints *out, struct error *e)
 {
-    struct finder finder = {
-        .context = context, .plan = plan, .options = options, .effort = effort ? effort : EFFORT};
+    struct finder finder = {.context = context,
+                            .plan = plan,
+                            .options = options,
+                            .known = fold,
+                            .effort = effort ? effort : EFFORT};
     memset(out, 0, sizeof *out);
     TRY(constraints_open(&finder, e));
     enum error_code code = constraints_search(&finder, out, e);

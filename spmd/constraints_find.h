@@ -42,6 +42,7 @@ struct finder {
     struct moved now;     /* what stands comes to */
     bool sums;            /* partial sums that are reduced where they are made cost */
     uint32_t runs;
+    const struct fold *known; /* of the program, for who wants one; NULL */
     /* of a program with layers left out (constraints_fold.c); else NULL */
     const struct fold *fold;
     const uint8_t *gone; /* by space: it is not there */

@@ -15,7 +15,8 @@ enum { KEPT = 4 };
 /* The program with its layers cut, as the model sees it. */
 struct cut {
     const struct nda *n; /* of the whole */
-    struct fold *fold;
+    const struct fold *fold;
+    struct fold *own; /* NULL: it was there */
     struct nda view; /* the fold's, with slots that say what is read there */
     struct nda_slot *slots;
     uint8_t *live, *gone; /* by op, by space */
@@ -77,7 +78,12 @@ static void patch_slots(struct cut *cut)
 static bool open_cut(const struct finder *whole, struct cut *cut)
 {
     const struct nda *n = whole->n;
-    *cut = (struct cut){.n = n, .fold = fold_create(n, KEPT)};
+    *cut = (struct cut){.n = n};
+    if (!whole->known || whole->known->kept != KEPT)
+        cut->own = fold_create(n, KEPT);
+    cut->fold = cut->own ? cut->own : whole->known;
+    if (cut->fold && cut->fold->kept != KEPT)
+        cut->fold = NULL;
     if (!cut->fold || !fold_holds(cut->fold, whole->plan))
         return false;
     cut->live = mem_zalloc((size_t)n->program->op_count + 1, 1);
@@ -94,7 +100,7 @@ static bool open_cut(const struct finder *whole, struct cut *cut)
 
 static void close_cut(struct cut *cut)
 {
-    fold_destroy(cut->fold);
+    fold_destroy(cut->own);
     free(cut->slots);
     free(cut->live);
     free(cut->gone);

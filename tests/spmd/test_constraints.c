@@ -191,9 +191,9 @@ static void check_list(const char *name, const char *plan_name, bool wanted)
     model_open(&model, name, "data=4,model=2");
     plan_of(&model, plan_name, &plan);
     struct spmd_options options = spmd_default_options(&model.mesh);
-    ASSERT_OK(spmd_constraints_find(model.context, &plan, &options, 0, &list, &e), &e);
-    ASSERT_OK(spmd_constraints_find(model.context, &plan, &options, 0, &again, &e), &e);
-    ASSERT_OK(spmd_constraints_find(model.context, &plan, &options, 1, &none, &e), &e);
+    ASSERT_OK(spmd_constraints_find(model.context, &plan, &options, NULL, 0, &list, &e), &e);
+    ASSERT_OK(spmd_constraints_find(model.context, &plan, &options, NULL, 0, &again, &e), &e);
+    ASSERT_OK(spmd_constraints_find(model.context, &plan, &options, NULL, 1, &none, &e), &e);
     print_message("%s %s: %u of %u constraints, %u runs; bytes: plan %lld, specs %lld, list %lld\n", name,
                   plan_name, list.count, list.candidates, list.runs, (long long)list.plan_bytes,
                   (long long)list.specs_bytes, (long long)list.list_bytes);
@@ -266,7 +266,7 @@ static void test_products_are_seen(void **state)
     give_op(&model, &plan, IR_DOT_GENERAL, 0, 0, 0);
     give_op(&model, &plan, IR_DOT_GENERAL, 0, 1, 1);
     struct spmd_options options = spmd_default_options(&model.mesh);
-    ASSERT_OK(spmd_constraints_find(model.context, &plan, &options, 0, &list, &e), &e);
+    ASSERT_OK(spmd_constraints_find(model.context, &plan, &options, NULL, 0, &list, &e), &e);
     for (uint32_t i = 0; i < list.count; i++) {
         const struct propagate_constraint *constraint = &list.list[i];
         uint32_t op = model.nda->program->values[constraint->value].op;
@@ -340,8 +340,8 @@ static void test_deep(void **state)
     const struct ir_program *program = model.nda->program;
     deep_plan(&model, &plan);
     struct spmd_options options = spmd_default_options(&model.mesh);
-    ASSERT_OK(spmd_constraints_find(model.context, &plan, &options, 30 * (int64_t)model.nda->space_count,
-                                    &list, &e),
+    ASSERT_OK(spmd_constraints_find(model.context, &plan, &options, NULL,
+                                    30 * (int64_t)model.nda->space_count, &list, &e),
               &e);
     print_message("%u of %u constraints, %u runs; bytes: plan %lld, specs %lld, list %lld\n", list.count,
                   list.candidates, list.runs, (long long)list.plan_bytes, (long long)list.specs_bytes,
