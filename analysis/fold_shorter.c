@@ -1,7 +1,7 @@
 /* The places of a program with fewer layers (fold.h), made of a fold's: what a price of many layers is told from.
  *
  *   the fold's      0 1 | 2 3 4 .. 93 | 94 95      92 layers are gone
- *   shorter by 82   0 1 | 2 3 .. 11   | 12 13      the first 10 of them are; the last two follow at once
+ *   shorter by 84   0 1 | 2 3 .. 9    | 10 11      the first 8 of them are; the last two follow at once
  *
  * The layers that stay are the same, so that the fold's walk is the shorter program's, too. */
 #include "analysis/fold_internal.h"

@@ -1,6 +1,6 @@
 /* The peak of the order that hides collectives of a deep program, told from two shorter ones.
  *
- *   8 layers that are gone ---- a     12 ---- b     92 ---- b + (b - a) / 4 * 80
+ *   4 layers that are gone ---- a     8 ---- b     92 ---- b + (b - a) / 4 * 84
  *
  * How much such an order puts off settles within a few layers; from then on each layer adds as much that is
  * held as the one before it. So the peak near the limit, which takes three times what the clock does, costs

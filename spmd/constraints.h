@@ -26,8 +26,8 @@ struct fold;
  * walk. */
 enum error_code spmd_constraints_find(const struct plan_context *context, const struct plan *plan,
                                       const struct spmd_options *options, const struct fold *fold,
-                                      int64_t effort,
-                                      struct spmd_constraints *out, struct error *e) BASE_CHECKED;
+                                      int64_t effort, struct spmd_constraints *out,
+                                      struct error *e) BASE_CHECKED;
 void spmd_constraints_release(struct spmd_constraints *constraints); /* zeroed is fine */
 
 /* axes of each dim of a value under a form, major first; false: its blocks are no ranges of the dims, so that

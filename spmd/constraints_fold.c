@@ -17,7 +17,7 @@ struct cut {
     const struct nda *n; /* of the whole */
     const struct fold *fold;
     struct fold *own; /* NULL: it was there */
-    struct nda view; /* the fold's, with slots that say what is read there */
+    struct nda view;  /* the fold's, with slots that say what is read there */
     struct nda_slot *slots;
     uint8_t *live, *gone; /* by op, by space */
     struct plan_context *context;
