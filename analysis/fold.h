@@ -47,7 +47,8 @@ struct fold_shorter {
     struct fold_places places; /* result and returned are the fold's own */
     uint32_t copies;
 };
-/* What more than FOLD_DEEP layers that are gone hold is told from two shorter programs (cost/unfold_deep.c). */
+/* what more than FOLD_DEEP layers that are gone hold is told from two shorter programs
+ * (cost/unfold_deep.c) */
 enum { FOLD_DEEP = 40, FOLD_SHORTER = 2 };
 
 struct fold {

@@ -50,7 +50,8 @@ struct finder {
     int64_t run_ops;     /* that a run visits */
 };
 
-/* zeroed but for context, plan, options, effort, and of a fold what it has. Candidates, and none of them on. */
+/* zeroed but for context, plan, options, effort, and of a fold what it has; then with its candidates, and
+ * none of them on */
 enum error_code constraints_open(struct finder *finder, struct error *e) BASE_CHECKED;
 /* the list as it stands keeps its uses: of what is on they are the caller's */
 void constraints_close(struct finder *finder);
@@ -59,8 +60,9 @@ bool constraints_good(const struct moved *moved, const struct moved *most);
 /* finder->on, finder->now, and out but for its list */
 enum error_code constraints_search(struct finder *finder, struct spmd_constraints *out,
                                    struct error *e) BASE_CHECKED;
-/* constraints_fold.c: of a deep program the choice that is found on its fold, where that is as good a choice on
- * the whole (*found), and what it comes to. Equal layers are decided alike, by as many runs at any depth. */
+/* constraints_fold.c: of a deep program the choice that is found on its fold, where that is as good a choice
+ * on the whole (*found), and what it comes to. Equal layers are decided alike, by as many runs at any
+ * depth. */
 enum error_code constraints_on_fold(struct finder *finder, const struct moved *most, bool *found,
                                     struct error *e) BASE_CHECKED;
 

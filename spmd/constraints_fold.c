@@ -1,10 +1,10 @@
 /* Lists of constraints of deep programs.
  *
- *   layers   0   1 | 2 .. L-3 | L-2 L-1     the list is sought on the fold, of which a run takes next to nothing
+ *   layers   0   1 | 2 .. L-3 | L-2 L-1     the list is sought on the fold, of which a run takes little,
  *   choice   a   b   b      b   b    c      and read off: what is gone is decided as the layer before the cut
  *
- * Equal layers are decided alike: on the fold the two layers at the cut are one unit. Whether the choice is good
- * is asked of the whole program, once; where it is not, the whole is searched as before (constraints.c). */
+ * Equal layers are decided alike: on the fold the two layers at the cut are one unit. Whether the choice is
+ * good is asked of the whole program, once; where it is not, the whole is searched (constraints.c). */
 #include "spmd/constraints_find.h"
 
 #include <stdlib.h>
