@@ -1,4 +1,5 @@
-/* The places of a program with fewer layers (fold.h), made of a fold's: what a price of many layers is told from.
+/* The places of a program with fewer layers (fold.h), made of a fold's: what a price of many layers is told
+ * from.
  *
  *   the fold's      0 1 | 2 3 4 .. 93 | 94 95      92 layers are gone
  *   shorter by 84   0 1 | 2 3 .. 9    | 10 11      the first 8 of them are; the last two follow at once
