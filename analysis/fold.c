@@ -322,6 +322,8 @@ struct fold *fold_create(const struct nda *n, uint32_t kept)
         if (!keep_live(&cut) || !pair_all(&cut) || !pair_results(&cut)) {
             fold_destroy(fold);
             fold = NULL;
+        } else if (fold->copies > FOLD_DEEP) {
+            fold_shorten(fold, cut.map.node_count);
         }
     }
     free(cut.layer);
@@ -339,6 +341,7 @@ void fold_destroy(struct fold *fold)
     free(fold->blocks);
     free(fold->part);
     free(fold->value_part);
+    fold_shorter_release(fold);
     free(fold->places.layer);
     free(fold->places.next);
     free(fold->places.before);

@@ -41,6 +41,16 @@ struct fold_places {
     int32_t from, until; /* layers [from, until) are gone */
 };
 
+/* The same program with fewer layers: of those that are gone the first `copies`, the others nowhere (their
+ * nodes are in no layer, and have no position). */
+struct fold_shorter {
+    struct fold_places places; /* result and returned are the fold's own */
+    uint32_t copies;
+};
+/* what more than FOLD_DEEP layers that are gone hold is told from two shorter programs
+ * (cost/unfold_deep.c) */
+enum { FOLD_DEEP = 40, FOLD_SHORTER = 2 };
+
 struct fold {
     struct nda nda; /* the view: of `program`; all else borrowed from the analysis it was made of */
     struct ir_program program; /* its arrays are borrowed, but the three below */
@@ -50,6 +60,8 @@ struct fold {
     uint8_t *part;       /* by op: 1 or 2 in the layers at the cut, FOLD_ELSEWHERE in others, 0 in none */
     uint8_t *value_part; /* by value: the same of the op that makes it, or of the argument */
     struct fold_places places;
+    bool deep;
+    struct fold_shorter shorter[FOLD_SHORTER]; /* if deep, by copies */
     struct fold_pair *spaces;
     uint32_t space_count;
     struct fold_pair *arguments;

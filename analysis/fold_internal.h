@@ -28,6 +28,10 @@ void fold_map_release(struct fold_map *map);
  * chain of nodes that has layers has all of 1 .. layers - 2. Owned (free). */
 int32_t *fold_layers(const struct fold_map *map);
 
+/* fold_shorter.c, of a fold that has its places */
+void fold_shorten(struct fold *fold, uint32_t node_count);
+void fold_shorter_release(struct fold *fold);
+
 static inline uint32_t fold_node_of(const struct fold_map *map, uint32_t value)
 {
     const struct ir_value *ir_value = &map->nda->program->values[value];

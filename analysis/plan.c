@@ -9,13 +9,16 @@
 
 void plan_init(struct plan *plan, const struct nda *n, const struct mesh *mesh)
 {
-    size_t bytes = (size_t)n->space_count * mesh->axis_count * sizeof *plan->cells;
+    size_t count = (size_t)n->space_count * mesh->axis_count;
     plan->axis_count = mesh->axis_count;
     plan->space_count = n->space_count;
     plan->hash = (struct hash128){0, 0};
-    plan->cells = mem_alloc(bytes + 1);
-    for (size_t i = 0; i < (size_t)n->space_count * mesh->axis_count; i++)
-        plan->cells[i] = (struct plan_cell){NDA_NO_FACTOR, 0};
+    plan->cells = mem_alloc((count + 1) * sizeof *plan->cells);
+    plan->cells[0] = (struct plan_cell){NDA_NO_FACTOR, 0};
+    for (size_t done = 1, more; done < count; done += more) { /* as many again as there are */
+        more = done < count - done ? done : count - done;
+        memcpy(plan->cells + done, plan->cells, more * sizeof *plan->cells);
+    }
     plan->argument_count = n->argument_count;
     plan->group_count = n->group_count;
     plan->regather = mem_zalloc((size_t)n->argument_count + 1, 1);
@@ -30,6 +33,15 @@ void plan_copy(struct plan *to, const struct plan *from)
     memcpy(to->regather, from->regather, from->argument_count);
     memcpy(to->whole, from->whole, from->group_count);
     to->hash = from->hash;
+}
+
+void plan_init_copy(struct plan *plan, const struct plan *from)
+{
+    *plan = *from;
+    plan->cells = mem_alloc(((size_t)from->space_count * from->axis_count + 1) * sizeof *plan->cells);
+    plan->regather = mem_alloc((size_t)from->argument_count + 1);
+    plan->whole = mem_alloc((size_t)from->group_count + 1);
+    plan_copy(plan, from);
 }
 
 void plan_release(struct plan *plan)

@@ -56,6 +56,7 @@ struct plan {
     struct hash128 hash;
 };
 void plan_init(struct plan *plan, const struct nda *n, const struct mesh *mesh); /* nothing sharded; hash 0 */
+void plan_init_copy(struct plan *plan, const struct plan *from);                 /* both in one */
 /* both initialised for the same nda, mesh */
 void plan_copy(struct plan *to, const struct plan *from);
 void plan_release(struct plan *plan);

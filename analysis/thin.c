@@ -6,11 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { NEAR = 64 }; /* spaces between two ranges that are copied with them */
+struct thin_range {
+    uint32_t first, end;
+};
+
 struct thin {
     struct plan_context context; /* a view of the whole one: its own are group_first, candidates, alike */
     const struct fold *fold;
     struct fold_pair *loose; /* pairs of spaces that may come to differ */
     uint32_t loose_count;
+    VEC(struct thin_range)
+    ranges; /* of spaces that are left, and what stands between them where that is little */
 };
 
 struct thinning {
@@ -148,6 +155,20 @@ static void number_candidates(struct thinning *thinning)
         thinning->candidate[context->candidates[i].factor_index] = i;
 }
 
+static void list_ranges(struct thinning *thinning)
+{
+    struct thin *thin = thinning->thin;
+    for (uint32_t space = 0; space < thinning->context->n->space_count; space++) {
+        if (thinning->stands[space] != NDA_NONE)
+            continue;
+        size_t count = thin->ranges.count;
+        if (count && space - thin->ranges.at[count - 1].end < NEAR)
+            thin->ranges.at[count - 1].end = space + 1;
+        else
+            VEC_PUSH(&thin->ranges, ((struct thin_range){space, space + 1}));
+    }
+}
+
 struct thin *thin_create(const struct plan_context *context, const struct fold *fold)
 {
     const struct nda *n = context->n;
@@ -164,6 +185,7 @@ struct thin *thin_create(const struct plan_context *context, const struct fold *
     if (sort_pairs(&thinning)) {
         keep_candidates(&thinning);
         add_words(&thinning);
+        list_ranges(&thinning);
     } else {
         thin_destroy(thin);
         thin = NULL;
@@ -182,6 +204,7 @@ void thin_destroy(struct thin *thin)
     free(thin->context.candidates);
     free(thin->context.alike);
     free(thin->loose);
+    VEC_FREE(&thin->ranges);
     free(thin);
 }
 
@@ -196,4 +219,17 @@ bool thin_holds(const struct thin *thin, const struct plan *plan)
         if (!same_cells(plan, thin->loose[i]))
             return false;
     return fold_arguments_hold(thin->fold, plan);
+}
+
+void thin_copy(const struct thin *thin, struct plan *to, const struct plan *from)
+{
+    size_t axes = from->axis_count;
+    for (size_t i = 0; i < thin->ranges.count; i++) {
+        const struct thin_range *range = &thin->ranges.at[i];
+        memcpy(to->cells + range->first * axes, from->cells + range->first * axes,
+               (range->end - range->first) * axes * sizeof *to->cells);
+    }
+    memcpy(to->regather, from->regather, from->argument_count);
+    memcpy(to->whole, from->whole, from->group_count);
+    to->hash = from->hash;
 }

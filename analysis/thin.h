@@ -23,6 +23,8 @@ void thin_destroy(struct thin *thin); /* NULL is fine */
 /* For plan_apply alone, from plan_context_start on: decisions of it make thin plans, with the effects and the
  * hashes that they have on context. Borrowed. */
 const struct plan_context *thin_context(const struct thin *thin);
+/* plan_copy of a thin plan to one that was a thin plan before, of what is left: as fast at any depth */
+void thin_copy(const struct thin *thin, struct plan *to, const struct plan *from);
 /* fold_holds, of a thin plan */
 bool thin_holds(const struct thin *thin, const struct plan *plan);
 

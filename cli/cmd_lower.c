@@ -134,11 +134,11 @@ static enum error_code emit_user(const struct options *options, const struct pla
     struct plan made;
     uint32_t grouped;
     if (strcmp(options->form, "constrained") == 0) {
-        TRY(spmd_constraints_find(context, plan, &options->choice.walk, 0, &constraints, e));
+        TRY(spmd_constraints_find(context, plan, &options->choice.walk, NULL, 0, &constraints, e));
         TRY(spmd_emit_add_grouped(context, local, &constraints, &grouped, e));
     }
     if (options->propagated) {
-        propagate = propagate_create(context);
+        propagate = propagate_create(context, NULL);
         plan_init(&made, plan_context_nda(context), plan_context_mesh(context));
         propagate_run(propagate, plan, constraints.list, NULL, constraints.count, &made);
         plan_release(&made);

@@ -405,9 +405,14 @@ static enum error_code price_fold(struct evaluator_session *session, const struc
     struct hash128 key = {~plan->hash.hi, unfolded ? plan->hash.lo : ~plan->hash.lo};
     struct memo *memo = slot_of(session, key);
     if (!is_known(memo, key, limits)) {
-        struct price_fold fold = {evaluator->fold->part,           evaluator->fold->value_part,
-                                  evaluator->fold->copies,         &evaluator->fold->places,
-                                  evaluator->doubted && !unfolded, unfolded};
+        bool told = evaluator->fold->deep && !unfolded;
+        struct price_fold fold = {evaluator->fold->part,
+                                  evaluator->fold->value_part,
+                                  evaluator->fold->copies,
+                                  &evaluator->fold->places,
+                                  told ? evaluator->fold->shorter : NULL,
+                                  evaluator->doubted && !unfolded,
+                                  unfolded};
         struct stage stage = {evaluator->folded_context, &fold, evaluator->folded_least};
         struct memo fresh = {.hash = key, .used = true};
         if (!session->folded.scratch)
@@ -436,6 +441,11 @@ enum error_code evaluator_price_folded(struct evaluator_session *session, const 
 const struct plan_context *evaluator_thin_context(const struct evaluator *evaluator)
 {
     return evaluator->thin ? thin_context(evaluator->thin) : NULL;
+}
+
+void evaluator_copy_thin(const struct evaluator *evaluator, struct plan *to, const struct plan *from)
+{
+    thin_copy(evaluator->thin, to, from);
 }
 
 enum error_code evaluator_price_thin(struct evaluator_session *session, const struct plan *thin,

@@ -411,7 +411,8 @@ struct price_scratch {
         *fold;               /* of the pricing that is under way; NULL: the program is whole. Borrowed */
     int64_t *part_deltas[2]; /* of a fold: deltas of what its parts 1 and 2 make */
     size_t part_delta_room[2];
-    struct price_unfolded *unfolded; /* owned; made by unfold.c at first use */
+    /* owned; made by unfold.c at first use: of all layers, and of fewer */
+    struct price_unfolded *unfolded, *shorter;
 };
 struct price_scratch *
 price_scratch_create(struct price_program *shared); /* NULL: makes its own at first use */
@@ -572,13 +573,17 @@ struct price_unfolded {
     struct spmd_local local;       /* a view: its steps are the kernels'; values have bytes */
     struct unfold *work;
 };
-/* after price_times and price_memory, of a scratch with a fold; borrowed from it until its next pricing */
+/* after price_times and price_memory, of a scratch with a fold; borrowed from it until its next pricing.
+ * shorter: one of fold.shorter; NULL: all layers */
 struct price_unfolded *price_unfold(struct price_scratch *scratch, const struct spmd_local *local,
-                                    const struct cost_machine *machine);
+                                    const struct cost_machine *machine, const struct fold_shorter *shorter);
 void price_unfolded_destroy(struct price_unfolded *unfolded);
 /* unfold_memory.c, of what price_unfold gave: puts the peak of the order that hides collectives in place of
  * the fold's. false: there are loops or branches, of which it knows nothing. */
 bool price_unfolded_peak(struct price_unfolded *unfolded, struct price *out);
+/* unfold_deep.c, of a scratch whose fold is deep: the same, told from shorter programs */
+bool price_deep_peak(struct price_scratch *scratch, const struct spmd_local *local,
+                     const struct cost_machine *machine, struct price *out);
 /* forgets the times of a run, for another one */
 void price_unfolded_rewind(struct price_unfolded *unfolded);
 /* siblings.c, after price_combine, by COST_FUSE_SIBLINGS: shared_bytes of the kernels, and chains */

@@ -164,7 +164,7 @@ static bool is_hopeless(const struct price_scratch *scratch, struct price_unfold
 }
 
 /* A fold's peak of the order that hides collectives matters near the limit, and is not to be believed there:
- * then that of all layers is found. NULL: it was not asked for. */
+ * then that of all layers is found, or told. NULL: the kernels of all layers were not asked for. */
 static struct price_unfolded *find_hiding_peak(struct price_scratch *scratch, const struct spmd_local *local,
                                                const struct cost_machine *machine, struct price *out)
 {
@@ -178,7 +178,11 @@ static struct price_unfolded *find_hiding_peak(struct price_scratch *scratch, co
     if (scratch->hiding_known || scratch->fold->doubted ||
         (scratch->far_bytes && price_least_peak(&near) > scratch->far_bytes))
         return NULL;
-    struct price_unfolded *unfolded = price_unfold(scratch, local, machine);
+    if (scratch->fold->shorter) {
+        scratch->hiding_known = price_deep_peak(scratch, local, machine, out);
+        return NULL;
+    }
+    struct price_unfolded *unfolded = price_unfold(scratch, local, machine, NULL);
     if (is_hopeless(scratch, unfolded, machine, &near)) {
         scratch->hiding_known = scratch->left_open = true;
         *out = near;
@@ -195,7 +199,7 @@ static void run_in_order(struct price_scratch *scratch, const struct spmd_local 
                          struct price *out)
 {
     if (scratch->fold && !unfolded)
-        unfolded = price_unfold(scratch, local, machine);
+        unfolded = price_unfold(scratch, local, machine, NULL);
     if (unfolded)
         price_run_kernels(unfolded->scratch, &unfolded->local, machine, NULL, out);
     else

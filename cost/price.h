@@ -45,11 +45,15 @@ void price_scratch_destroy(struct price_scratch *scratch);
  * copies that are gone (both for memory, the first for time); FOLD_ELSEWHERE of other layers' ops, 0 of those
  * in no layer. */
 struct fold_places;
+struct fold_shorter;
 struct price_fold {
     const uint8_t *part, *value_part; /* by op, by value; borrowed */
     int64_t copies;
     const struct fold_places *places; /* borrowed */
-    bool doubted;                     /* evaluator_doubt_peaks */
+    /* borrowed; of a deep program FOLD_SHORTER of them, from which the peak near the limit is told; NULL:
+     * of all layers */
+    const struct fold_shorter *shorter;
+    bool doubted;  /* evaluator_doubt_peaks */
     bool unfolded; /* in an order that hides collectives: the peak of all layers, near the limit or not */
 };
 /* Full pricing of a local program: the time of its steps as they stand; the memory in that order, and of
@@ -187,6 +191,8 @@ enum error_code evaluator_price_folded(struct evaluator_session *session, const 
 /* What makes thin plans (analysis/thin.h): decisions are applied in less time, hashes are the same. NULL: the
  * program is not folded, or its layers are not alike. Borrowed. */
 const struct plan_context *evaluator_thin_context(const struct evaluator *evaluator);
+/* thin_copy, of plans of that context */
+void evaluator_copy_thin(const struct evaluator *evaluator, struct plan *to, const struct plan *from);
 /* evaluator_price_folded of a thin plan. *priced: false where the fold does not hold for it or cannot tell:
  * the caller then makes the whole plan and asks evaluator_price. */
 enum error_code evaluator_price_thin(struct evaluator_session *session, const struct plan *thin,

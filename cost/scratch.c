@@ -71,6 +71,7 @@ void price_scratch_destroy(struct price_scratch *scratch)
     free(scratch->late);
     free(scratch->waiting);
     price_unfolded_destroy(scratch->unfolded);
+    price_unfolded_destroy(scratch->shorter);
     graph_destroy(scratch->graph);
     free(scratch->growth);
     free(scratch->copied_bytes);

@@ -527,19 +527,19 @@ void price_unfolded_rewind(struct price_unfolded *unfolded)
 }
 
 struct price_unfolded *price_unfold(struct price_scratch *scratch, const struct spmd_local *local,
-                                    const struct cost_machine *machine)
+                                    const struct cost_machine *machine, const struct fold_shorter *shorter)
 {
-    if (!scratch->unfolded) {
-        scratch->unfolded = mem_zalloc(1, sizeof *scratch->unfolded);
-        scratch->unfolded->work = mem_zalloc(1, sizeof *scratch->unfolded->work);
-        scratch->unfolded->scratch = price_scratch_create(scratch->program);
+    struct price_unfolded **kept = shorter ? &scratch->shorter : &scratch->unfolded, *out = *kept;
+    if (!out) {
+        out = *kept = mem_zalloc(1, sizeof *out);
+        out->work = mem_zalloc(1, sizeof *out->work);
+        out->scratch = price_scratch_create(scratch->program);
     }
-    struct price_unfolded *out = scratch->unfolded;
     struct unfold *unfold = out->work;
     unfold->scratch = scratch;
     unfold->local = local;
-    unfold->places = scratch->fold->places;
-    unfold->copies = (uint32_t)scratch->fold->copies;
+    unfold->places = shorter ? &shorter->places : scratch->fold->places;
+    unfold->copies = shorter ? shorter->copies : (uint32_t)scratch->fold->copies;
     unfold->machine = machine;
     unfold->joining = (struct joining){.count = 0};
     unfold->placed = unfold->tuples = 0;

@@ -46,8 +46,7 @@ static void *replayer_create(const struct search_domain *domain, struct evaluato
     if (!replayer->thin)
         replayer->context = self->context;
     replayer->evaluator = evaluator;
-    plan_init(&replayer->plans[0], plan_context_nda(replayer->context), plan_context_mesh(replayer->context));
-    plan_copy(&replayer->plans[0], plan_context_start(replayer->context));
+    plan_init_copy(&replayer->plans[0], plan_context_start(replayer->context));
     replayer->ready[0] = 1;
     return replayer;
 }
@@ -70,6 +69,19 @@ static uint32_t apply(struct replayer *replayer, struct plan *plan, uint32_t dec
     return plan_apply(replayer->context, plan, replayer->domain->decisions[decision]);
 }
 
+/* plans[to] becomes what the one before it is */
+static void copy_plan(struct replayer *replayer, uint32_t to)
+{
+    struct plan *plan = &replayer->plans[to];
+    if (!replayer->ready[to])
+        plan_init_copy(plan, plan - 1);
+    else if (replayer->thin)
+        evaluator_copy_thin(replayer->on->evaluator, plan, plan - 1);
+    else
+        plan_copy(plan, plan - 1);
+    replayer->ready[to] = 1;
+}
+
 static void replay(void *session, struct search_list *list, struct hash128 *hash)
 {
     struct replayer *replayer = session;
@@ -79,12 +91,7 @@ static void replay(void *session, struct search_list *list, struct hash128 *hash
         shared++;
     uint32_t k = shared;
     for (uint32_t i = shared; i < list->count; i++) {
-        if (!replayer->ready[k + 1]) {
-            plan_init(&replayer->plans[k + 1], plan_context_nda(replayer->context),
-                      plan_context_mesh(replayer->context));
-            replayer->ready[k + 1] = 1;
-        }
-        plan_copy(&replayer->plans[k + 1], &replayer->plans[k]);
+        copy_plan(replayer, k + 1);
         if (apply(replayer, &replayer->plans[k + 1], list->at[i]))
             replayer->done.at[k++] = list->at[i];
     }
@@ -112,9 +119,10 @@ static enum error_code fill(struct replayer *replayer, const struct plan **plan,
     const struct plan_context *context = replayer->on->context;
     if (!replayer->thin)
         return ERROR_OK;
-    if (!replayer->whole.cells)
-        plan_init(&replayer->whole, plan_context_nda(context), plan_context_mesh(context));
-    plan_copy(&replayer->whole, plan_context_start(context));
+    if (replayer->whole.cells)
+        plan_copy(&replayer->whole, plan_context_start(context));
+    else
+        plan_init_copy(&replayer->whole, plan_context_start(context));
     for (uint32_t i = 0; i < replayer->done.count; i++)
         plan_apply(context, &replayer->whole, replayer->domain->decisions[replayer->done.at[i]]);
     if (hash128_compare(replayer->whole.hash, (*plan)->hash) != 0)

@@ -66,7 +66,7 @@ static enum error_code price_again(const struct evaluator *evaluator, struct pla
         code = error_set(e, ERROR_INTERNAL, "a network's answer does not lead to its plan");
     if (code == ERROR_OK) {
         struct evaluator_session *evaluator_session = evaluator_session_create(evaluator);
-        code = evaluator_price(evaluator_session, &plan, &cfn_answer->price, &cfn_answer->cost, e);
+        code = evaluator_price_alike(evaluator_session, &plan, &cfn_answer->price, &cfn_answer->cost, e);
         evaluator_session_destroy(evaluator_session);
     }
     plan_release(&plan);

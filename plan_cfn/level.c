@@ -176,7 +176,7 @@ static enum error_code level_once(struct leveller *leveller, struct evaluator_se
         struct cost other_cost;
         if (!level_at(leveller, plan, i))
             break;
-        code = evaluator_price(session, &leveller->levelled, &other, &other_cost, e);
+        code = evaluator_price_alike(session, &leveller->levelled, &other, &other_cost, e);
         *kept = !code && (other_cost.over_steps < most.over_steps || /* nearer to what fits */
                           (other_cost.over_steps == most.over_steps &&
                            (double)other_cost.c <= MOST_COST * (double)most.c));

@@ -62,7 +62,7 @@ static enum error_code price_apart(const struct evaluator *evaluator, const stru
                                    struct price *price, struct cost *cost, struct error *e)
 {
     struct evaluator_session *session = evaluator_session_create(evaluator);
-    enum error_code code = evaluator_price(session, plan, price, cost, e);
+    enum error_code code = evaluator_price_alike(session, plan, price, cost, e);
     evaluator_session_destroy(session);
     return code;
 }

@@ -303,7 +303,8 @@ enum error_code report_find_constraints(const struct evaluator *evaluator, const
     memset(out, 0, sizeof *out);
     enum error_code code =
         search_plan_replay(context, plan, &replayed)
-            ? spmd_constraints_find(context, &replayed, evaluator_options(evaluator), 0, &out->list, e)
+            ? spmd_constraints_find(context, &replayed, evaluator_options(evaluator),
+                                    evaluator_fold_of(evaluator), 0, &out->list, e)
             : error_set(e, ERROR_INTERNAL, "the plan's decisions do not replay to its hash");
     bool sums =
              out->list.all_bytes != out->list.plan_bytes || out->list.deferred_bytes < out->list.list_bytes,

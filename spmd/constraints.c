@@ -3,9 +3,7 @@
  * plan. Candidates that look alike (op, type, form, first use) are one class: what one layer needs the
  * others need. First classes are left out in halves, quarters .. single ones, then single candidates of
  * what is left. */
-#include "spmd/constraints.h"
-
-#include "spmd/forms.h"
+#include "spmd/constraints_find.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,44 +11,8 @@
 enum { EFFORT = 1 << 19 };    /* ops visited: half a second */
 enum { AFFORDED_RUNS = 200 }; /* of the model: what leaving out of all candidates takes, or less */
 enum { SHORT_OF_RUNS = 8 };   /* fewer than that left: deep programs */
+enum { DEEP_RUNS = 64 };      /* programs of which fewer are afforded are folded */
 enum { SLACK = 100 };         /* a list may move 1/SLACK more than all candidates do, if it is shorter */
-
-struct candidate {
-    struct propagate_constraint constraint;
-    uint64_t class_key;
-    uint32_t class_index;
-};
-
-/* what some choice of candidates comes to */
-struct moved {
-    int64_t bytes,
-        deferred; /* deferred: by somebody who adds partial sums as the plan does; 0: is the same */
-    uint32_t astray;
-};
-
-struct finder {
-    const struct plan_context *context;
-    const struct plan *plan;
-    const struct nda *n;
-    const struct mesh *mesh;
-    const struct spmd_options *options;
-    struct spmd_options
-        compiler; /* the same, but XLA has no partial values: each is reduced where it is made */
-    struct spmd_forms *forms;
-    struct propagate *propagate;
-    struct spmd_local local;
-    struct plan made;
-    uint32_t *slot_space;
-    uint32_t *use_start, *uses; /* use slots by value */
-    VEC(struct candidate) candidates;
-    struct propagate_constraint *list;
-    bool *on;
-    uint32_t class_count;
-    int64_t left;     /* ops that may still be visited */
-    struct moved now; /* what stands comes to */
-    bool sums;        /* partial sums that are reduced where they are made cost */
-    uint32_t runs;
-};
 
 /* ---- forms ---- */
 
@@ -255,6 +217,11 @@ static void consider(struct finder *finder, uint32_t slot)
     free(same);
 }
 
+static bool is_gone(const struct finder *finder, uint32_t slot)
+{
+    return finder->gone && finder->gone[finder->slot_space[slot]];
+}
+
 static void list_uses(struct finder *finder)
 {
     const struct nda *n = finder->n;
@@ -267,7 +234,8 @@ static void list_uses(struct finder *finder)
     /* results are the boundary's business; loops and branches carry what they are given */
     for (int fill = 0; fill < 2; fill++) {
         for (uint32_t slot = 0; slot < n->slot_count; slot++) {
-            if (n->slots[slot].is_result || n->spaces[finder->slot_space[slot]].kind != NDA_SPACE_OP)
+            if (n->slots[slot].is_result || n->spaces[finder->slot_space[slot]].kind != NDA_SPACE_OP ||
+                is_gone(finder, slot))
                 continue;
             if (fill)
                 finder->uses[finder->use_start[n->slots[slot].value]++] = slot;
@@ -288,7 +256,8 @@ static void list_uses(struct finder *finder)
 
 /* ---- what a choice of candidates moves ---- */
 
-static int64_t bytes_moved(const struct spmd_local *local)
+/* fold: NULL, or what it leaves out counts, too */
+static int64_t bytes_moved(const struct spmd_local *local, const struct fold *fold)
 {
     int64_t bytes = 0;
     for (uint32_t i = 0; i < local->step_count; i++) {
@@ -298,7 +267,8 @@ static int64_t bytes_moved(const struct spmd_local *local)
         const struct spmd_value *value = step->kind == SPMD_REDUCE_SCATTER
                                              ? spmd_operand_value(local, step, 0)
                                              : &local->values[step->results];
-        bytes += value->bytes * step->trips;
+        int64_t layers = fold && fold->part[step->op] == 1 ? 1 + (int64_t)fold->copies : 1;
+        bytes += value->bytes * step->trips * layers;
     }
     return bytes;
 }
@@ -337,7 +307,7 @@ static uint32_t astray(const struct finder *finder)
     const struct nda *n = finder->n;
     uint32_t count = 0;
     for (uint32_t space = 0; space < n->space_count; space++) {
-        if (n->spaces[space].kind != NDA_SPACE_OP)
+        if (n->spaces[space].kind != NDA_SPACE_OP || (finder->gone && finder->gone[space]))
             continue;
         enum ir_family family = ir_opcode_family(n->program->ops[n->spaces[space].op].code);
         if (family != IR_FAMILY_DOT && family != IR_FAMILY_CONVOLUTION && family != IR_FAMILY_GATHER &&
@@ -357,26 +327,26 @@ static uint32_t astray(const struct finder *finder)
 
 static enum error_code measure_deferred(struct finder *finder, int64_t *bytes, struct error *e)
 {
-    finder->left -= finder->n->space_count;
+    finder->left -= finder->run_ops;
     TRY(spmd_walk(finder->context, &finder->made, finder->options, &finder->local, e));
-    *bytes = bytes_moved(&finder->local);
+    *bytes = bytes_moved(&finder->local, finder->fold);
     return ERROR_OK;
 }
 
-static enum error_code measure(struct finder *finder, struct moved *moved, struct error *e)
+enum error_code constraints_measure(struct finder *finder, struct moved *moved, struct error *e)
 {
     propagate_run(finder->propagate, finder->plan, finder->list, finder->on,
                   (uint32_t)finder->candidates.count, &finder->made);
-    finder->left -= finder->n->space_count;
+    finder->left -= finder->run_ops;
     finder->runs++;
     TRY(spmd_walk(finder->context, &finder->made, &finder->compiler, &finder->local, e));
-    *moved = (struct moved){bytes_moved(&finder->local), 0, astray(finder)};
+    *moved = (struct moved){bytes_moved(&finder->local, finder->fold), 0, astray(finder)};
     return finder->sums ? measure_deferred(finder, &moved->deferred, e) : ERROR_OK;
 }
 
 /* ---- leaving out ---- */
 
-static bool good(const struct moved *moved, const struct moved *most)
+bool constraints_good(const struct moved *moved, const struct moved *most)
 {
     return moved->bytes <= most->bytes && moved->deferred <= most->deferred && moved->astray <= most->astray;
 }
@@ -395,9 +365,9 @@ static enum error_code leave_out(struct finder *finder, const uint32_t *unit_of,
             finder->on[i] = false;
             gone++;
         }
-    enum error_code code = gone ? measure(finder, &now, e) : ERROR_OK;
+    enum error_code code = gone ? constraints_measure(finder, &now, e) : ERROR_OK;
     if (gone && code == ERROR_OK) {
-        if (good(&now, most))
+        if (constraints_good(&now, most))
             finder->now = now;
         else
             memcpy(finder->on, before, total);
@@ -484,8 +454,10 @@ static enum error_code shorten_standing(struct finder *finder, bool last_first, 
     uint32_t *units = mem_alloc((count + 1) * sizeof *units);
     uint32_t classes = number_standing(finder, units);
     enum error_code code = shorten(finder, units, classes, last_first, most, e);
-    for (uint32_t i = 0; i < count; i++)
-        units[i] = finder->on[i] ? left++ : UINT32_MAX;
+    for (uint32_t i = 0; i < count; i++) {
+        bool follows = finder->tied && finder->tied[i] < i && finder->on[finder->tied[i]];
+        units[i] = !finder->on[i] ? UINT32_MAX : follows ? units[finder->tied[i]] : left++;
+    }
     if (code == ERROR_OK)
         code = shorten(finder, units, left, last_first, most, e);
     free(units);
@@ -534,9 +506,9 @@ static enum error_code grow(struct finder *finder, const struct moved *most, boo
     struct moved now;
     memset(finder->on, 0, finder->candidates.count);
     for (uint32_t at_once = 1; finder->left > 0;
-         at_once *= finder->left < (int64_t)SHORT_OF_RUNS * finder->n->space_count ? 4 : 2) {
-        TRY(measure(finder, &now, e));
-        *found = good(&now, most);
+         at_once *= finder->left < SHORT_OF_RUNS * finder->run_ops ? 4 : 2) {
+        TRY(constraints_measure(finder, &now, e));
+        *found = constraints_good(&now, most);
         if (*found)
             finder->now = now;
         if (*found || !add_deviating(finder, at_once))
@@ -569,7 +541,7 @@ static enum error_code shorten_grown(struct finder *finder, const struct moved *
 {
     size_t size = finder->candidates.count;
     TRY(shorten_standing(finder, true, most, e));
-    if (finder->left < (int64_t)AFFORDED_RUNS * finder->n->space_count)
+    if (finder->left < AFFORDED_RUNS * finder->run_ops)
         return ERROR_OK;
     bool *grown = mem_alloc(size + 1);
     struct moved of_grown = finder->now;
@@ -584,20 +556,32 @@ static enum error_code shorten_grown(struct finder *finder, const struct moved *
     return code;
 }
 
+static enum error_code shorten_from_none(struct finder *finder, const struct moved *most, struct error *e)
+{
+    bool found = false;
+    TRY(grow(finder, most, &found, e));
+    return found ? shorten_grown(finder, most, e) : shortest(finder, most, e);
+}
+
 static int64_t larger(int64_t one, int64_t other)
 {
     return one > other ? one : other;
 }
 
-static enum error_code find(struct finder *finder, struct spmd_constraints *out, struct error *e)
+static bool is_deep(const struct finder *finder)
+{
+    return !finder->fold && finder->effort < DEEP_RUNS * finder->run_ops;
+}
+
+enum error_code constraints_search(struct finder *finder, struct spmd_constraints *out, struct error *e)
 {
     uint32_t count = (uint32_t)finder->candidates.count;
     struct moved specs, all;
     out->candidates = count;
     TRY(spmd_walk(finder->context, finder->plan, finder->options, &finder->local, e));
-    out->plan_bytes = bytes_moved(&finder->local);
+    out->plan_bytes = bytes_moved(&finder->local, finder->fold);
     memset(finder->on, 1, count);
-    TRY(measure(finder, &all, e));
+    TRY(constraints_measure(finder, &all, e));
     TRY(measure_deferred(finder, &out->all_bytes, e));
     struct moved most = {larger(all.bytes, out->plan_bytes), larger(out->all_bytes, out->plan_bytes),
                          all.astray};
@@ -606,16 +590,18 @@ static enum error_code find(struct finder *finder, struct spmd_constraints *out,
     most.bytes += most.bytes / SLACK;
     most.deferred += most.deferred / SLACK;
     memset(finder->on, 0, count);
-    TRY(measure(finder, &specs, e));
+    TRY(constraints_measure(finder, &specs, e));
     memset(finder->on, 1, count);
     finder->now = all;
-    if (good(&specs, &most)) {
+    if (constraints_good(&specs, &most)) {
         memset(finder->on, 0, count);
         finder->now = specs;
     } else {
         bool found = false;
-        TRY(grow(finder, &most, &found, e));
-        TRY(found ? shorten_grown(finder, &most, e) : shortest(finder, &most, e));
+        if (is_deep(finder))
+            TRY(constraints_on_fold(finder, &most, &found, e));
+        if (!found)
+            TRY(shorten_from_none(finder, &most, e));
     }
     out->specs_bytes = specs.bytes;
     out->list_bytes = finder->now.bytes;
@@ -623,60 +609,89 @@ static enum error_code find(struct finder *finder, struct spmd_constraints *out,
     return ERROR_OK;
 }
 
-/* the list takes over what stands; the rest goes */
+/* the list takes over what stands */
 static void hand_over(struct finder *finder, struct spmd_constraints *out)
 {
     out->list = mem_alloc((finder->candidates.count + 1) * sizeof *out->list);
     for (size_t i = 0; i < finder->candidates.count; i++)
         if (finder->on[i])
             out->list[out->count++] = finder->list[i];
-        else
-            free((void *)(uintptr_t)finder->list[i].uses);
     out->runs = finder->runs;
 }
 
+/* ops and arguments that a run of the model visits */
+static int64_t visited(const struct finder *finder)
+{
+    const struct nda *n = finder->n;
+    int64_t count = 0;
+    if (!finder->gone)
+        return n->space_count;
+    for (uint32_t space = 0; space < n->space_count; space++)
+        count += !finder->gone[space];
+    return count + n->argument_count + n->result_count;
+}
+
+enum error_code constraints_open(struct finder *finder, struct error *e)
+{
+    finder->n = plan_context_nda(finder->context);
+    finder->mesh = plan_context_mesh(finder->context);
+    finder->compiler = *finder->options;
+    finder->compiler.defer_partials = 0;
+    finder->left = finder->effort;
+    finder->run_ops = visited(finder);
+    TRY(spmd_forms_create(finder->context, finder->options, &finder->forms, e));
+    spmd_forms_lend(finder->forms, &finder->local);
+    finder->propagate = propagate_create(finder->context, finder->gone);
+    plan_init(&finder->made, finder->n, finder->mesh);
+    list_uses(finder);
+    for (uint32_t slot = 0; slot < finder->n->slot_count; slot++)
+        if (finder->n->slots[slot].is_result && !is_gone(finder, slot) &&
+            worth_saying(finder, finder->n->slots[slot].value) &&
+            finder->n->value_def_slot[finder->n->slots[slot].value] == slot)
+            consider(finder, slot);
+    size_t count = finder->candidates.count;
+    finder->list = mem_alloc((count + 1) * sizeof *finder->list);
+    finder->on = mem_zalloc(count + 1, sizeof *finder->on);
+    for (size_t i = 0; i < count; i++)
+        finder->list[i] = finder->candidates.at[i].constraint;
+    number_classes(finder);
+    return ERROR_OK;
+}
+
+void constraints_close(struct finder *finder)
+{
+    for (size_t i = 0; i < finder->candidates.count; i++)
+        if (!finder->on[i])
+            free((void *)(uintptr_t)finder->list[i].uses);
+    spmd_local_release(&finder->local);
+    spmd_forms_destroy(finder->forms);
+    propagate_destroy(finder->propagate);
+    plan_release(&finder->made);
+    free(finder->slot_space);
+    free(finder->use_start);
+    free(finder->uses);
+    VEC_FREE(&finder->candidates);
+    free(finder->list);
+    free(finder->on);
+    free(finder->tied);
+}
+
 enum error_code spmd_constraints_find(const struct plan_context *context, const struct plan *plan,
-                                      const struct spmd_options *options, int64_t effort,
-                                      struct spmd_constraints *out, struct error *e)
+                                      const struct spmd_options *options, const struct fold *fold,
+                                      int64_t effort, struct spmd_constraints *out, struct error *e)
 {
     struct finder finder = {.context = context,
                             .plan = plan,
-                            .n = plan_context_nda(context),
-                            .mesh = plan_context_mesh(context),
                             .options = options,
-                            .compiler = *options,
-                            .left = effort ? effort : EFFORT};
+                            .known = fold,
+                            .effort = effort ? effort : EFFORT};
     memset(out, 0, sizeof *out);
-    finder.compiler.defer_partials = 0;
-    TRY(spmd_forms_create(context, options, &finder.forms, e));
-    spmd_forms_lend(finder.forms, &finder.local);
-    finder.propagate = propagate_create(context);
-    plan_init(&finder.made, finder.n, finder.mesh);
-    list_uses(&finder);
-    for (uint32_t slot = 0; slot < finder.n->slot_count; slot++)
-        if (finder.n->slots[slot].is_result && worth_saying(&finder, finder.n->slots[slot].value) &&
-            finder.n->value_def_slot[finder.n->slots[slot].value] == slot)
-            consider(&finder, slot);
-    size_t count = finder.candidates.count;
-    finder.list = mem_alloc((count + 1) * sizeof *finder.list);
-    finder.on = mem_zalloc(count + 1, sizeof *finder.on);
-    for (size_t i = 0; i < count; i++)
-        finder.list[i] = finder.candidates.at[i].constraint;
-    number_classes(&finder);
-    enum error_code code = find(&finder, out, e);
+    TRY(constraints_open(&finder, e));
+    enum error_code code = constraints_search(&finder, out, e);
     hand_over(&finder, out);
     if (code != ERROR_OK)
         spmd_constraints_release(out);
-    spmd_local_release(&finder.local);
-    spmd_forms_destroy(finder.forms);
-    propagate_destroy(finder.propagate);
-    plan_release(&finder.made);
-    free(finder.slot_space);
-    free(finder.use_start);
-    free(finder.uses);
-    VEC_FREE(&finder.candidates);
-    free(finder.list);
-    free(finder.on);
+    constraints_close(&finder);
     return code;
 }
 

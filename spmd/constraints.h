@@ -20,11 +20,14 @@ struct spmd_constraints {
     uint32_t runs; /* of the model */
 };
 
-/* plan: borrowed during the call. effort: ops visited at most, over all runs of the model (0: as many as a
- * report affords). Errors: of the walk. */
+struct fold;
+/* plan, fold: borrowed during the call; fold: of context's program, where there is one already, else NULL.
+ * effort: ops visited at most, over all runs of the model (0: as many as a report affords). Errors: of the
+ * walk. */
 enum error_code spmd_constraints_find(const struct plan_context *context, const struct plan *plan,
-                                      const struct spmd_options *options, int64_t effort,
-                                      struct spmd_constraints *out, struct error *e) BASE_CHECKED;
+                                      const struct spmd_options *options, const struct fold *fold,
+                                      int64_t effort, struct spmd_constraints *out,
+                                      struct error *e) BASE_CHECKED;
 void spmd_constraints_release(struct spmd_constraints *constraints); /* zeroed is fine */
 
 /* axes of each dim of a value under a form, major first; false: its blocks are no ranges of the dims, so that

@@ -19,6 +19,7 @@ struct propagate {
     const struct nda *n;
     const struct mesh *mesh;
     struct propagate_rules rules;
+    const uint8_t *gone;          /* per space; NULL: none is */
     uint8_t *kinds;               /* per space: enum kind */
     uint8_t *single;              /* per space: no operand but scalars has another use */
     uint32_t *user_start, *users; /* spaces that a value is in */
@@ -54,12 +55,17 @@ static uint32_t beginning_of(const struct nda *n, const struct nda_space *space)
     return space->kind == NDA_SPACE_LOOP_END ? n->op_space[space->op] + space->index : NDA_NONE;
 }
 
+static bool is_gone(const struct propagate *p, uint32_t space)
+{
+    return p->gone && p->gone[space];
+}
+
 static void count_users(struct propagate *p, bool fill, uint32_t *at)
 {
     const struct nda *n = p->n;
     for (uint32_t space = 0; space < n->space_count; space++) {
         uint32_t from[2] = {space, beginning_of(n, &n->spaces[space])};
-        for (int i = 0; i < 2 && from[i] != NDA_NONE; i++)
+        for (int i = is_gone(p, space) ? 2 : 0; i < 2 && from[i] != NDA_NONE; i++)
             for (uint32_t k = 0; k < n->spaces[from[i]].slot_count; k++) {
                 uint32_t value = n->slots[n->spaces[from[i]].slots + k].value;
                 if (fill)
@@ -89,8 +95,11 @@ static void judge_spaces(struct propagate *p)
 {
     const struct nda *n = p->n;
     uint32_t *uses = mem_zalloc((size_t)n->program->value_count + 1, sizeof *uses);
-    for (uint32_t slot = 0; slot < n->slot_count; slot++)
-        uses[n->slots[slot].value] += !n->slots[slot].is_result;
+    for (uint32_t space = 0; space < n->space_count; space++)
+        for (uint32_t k = 0; k < n->spaces[space].slot_count && !is_gone(p, space); k++) {
+            const struct nda_slot *slot = &n->slots[n->spaces[space].slots + k];
+            uses[slot->value] += !slot->is_result;
+        }
     for (uint32_t space = 0; space < n->space_count; space++) {
         p->kinds[space] = (uint8_t)kind_of(n, &n->spaces[space]);
         p->single[space] = 1;
@@ -103,11 +112,12 @@ static void judge_spaces(struct propagate *p)
     free(uses);
 }
 
-struct propagate *propagate_create(const struct plan_context *context)
+struct propagate *propagate_create(const struct plan_context *context, const uint8_t *gone)
 {
     struct propagate *p = mem_zalloc(1, sizeof *p);
     const struct nda *n = plan_context_nda(context);
     p->context = context;
+    p->gone = gone;
     p->n = n;
     p->mesh = p->op.mesh = plan_context_mesh(context);
     p->kinds = mem_zalloc(n->space_count + 1, 1);
@@ -323,7 +333,8 @@ static bool pull(struct propagate *p, const struct propagate_constraint *list, c
 static void visit_results(struct propagate *p, uint32_t stage)
 {
     for (uint32_t i = 0; i < p->n->result_count; i++)
-        visit(p, p->n->result_spaces[i], stage);
+        if (!is_gone(p, p->n->result_spaces[i]))
+            visit(p, p->n->result_spaces[i], stage);
     while (p->stack_count)
         p->waits[p->stack[--p->stack_count]] = 0;
 }
@@ -334,7 +345,8 @@ static void settle(struct propagate *p, uint32_t stage)
 {
     visit_results(p, stage);
     for (uint32_t space = p->n->space_count; space-- > 0;)
-        push(p, space);
+        if (!is_gone(p, space))
+            push(p, space);
     while (p->stack_count) {
         uint32_t space = p->stack[--p->stack_count];
         p->waits[space] = 0;
@@ -512,7 +524,8 @@ void propagate_run(struct propagate *p, const struct plan *boundary, const struc
     for (uint32_t i = 0; i < n->result_count; i++)
         take_boundary(p, boundary, n->result_spaces[i], out);
     for (uint32_t space = 0; space < n->space_count; space++)
-        if (n->spaces[space].kind != NDA_SPACE_ARGUMENT && n->spaces[space].kind != NDA_SPACE_RESULT)
+        if (n->spaces[space].kind != NDA_SPACE_ARGUMENT && n->spaces[space].kind != NDA_SPACE_RESULT &&
+            !is_gone(p, space))
             split_space(p, space, out);
 }
 

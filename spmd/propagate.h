@@ -27,7 +27,8 @@ struct propagate_constraint {
     uint32_t use_count;
 };
 
-struct propagate *propagate_create(const struct plan_context *context);
+/* gone: by space, those that are not there (of a program with layers left out), borrowed; NULL: none */
+struct propagate *propagate_create(const struct plan_context *context, const uint8_t *gone);
 void propagate_destroy(struct propagate *p); /* NULL is fine */
 
 /* boundary: its cells of arguments and results are what the user gives to jit. on[i]: constraint i stands;

@@ -9,7 +9,7 @@
 /* the plan that comes of argument dims split over axes, without constraints */
 static void propagated(struct model *model, const struct plan *boundary, struct plan *out)
 {
-    struct propagate *propagate = propagate_create(model->context);
+    struct propagate *propagate = propagate_create(model->context, NULL);
     plan_init(out, model->nda, &model->mesh);
     propagate_run(propagate, boundary, NULL, NULL, 0, out);
     propagate_destroy(propagate);
@@ -147,7 +147,7 @@ static void test_constraint(void **state)
             constraint.value = n->program->ops[op].results;
     constraint.form.at[0] = 1;
     constraint.form.position[0] = 0;
-    struct propagate *propagate = propagate_create(model.context);
+    struct propagate *propagate = propagate_create(model.context, NULL);
     propagate_run(propagate, &boundary, &constraint, NULL, 1, &out);
     assert_int_equal(split(&model, &out, IR_ADD, 0), 1);
     assert_int_equal(split(&model, &out, IR_MULTIPLY, 0), 1);
@@ -191,9 +191,9 @@ static void check_list(const char *name, const char *plan_name, bool wanted)
     model_open(&model, name, "data=4,model=2");
     plan_of(&model, plan_name, &plan);
     struct spmd_options options = spmd_default_options(&model.mesh);
-    ASSERT_OK(spmd_constraints_find(model.context, &plan, &options, 0, &list, &e), &e);
-    ASSERT_OK(spmd_constraints_find(model.context, &plan, &options, 0, &again, &e), &e);
-    ASSERT_OK(spmd_constraints_find(model.context, &plan, &options, 1, &none, &e), &e);
+    ASSERT_OK(spmd_constraints_find(model.context, &plan, &options, NULL, 0, &list, &e), &e);
+    ASSERT_OK(spmd_constraints_find(model.context, &plan, &options, NULL, 0, &again, &e), &e);
+    ASSERT_OK(spmd_constraints_find(model.context, &plan, &options, NULL, 1, &none, &e), &e);
     print_message("%s %s: %u of %u constraints, %u runs; bytes: plan %lld, specs %lld, list %lld\n", name,
                   plan_name, list.count, list.candidates, list.runs, (long long)list.plan_bytes,
                   (long long)list.specs_bytes, (long long)list.list_bytes);
@@ -266,7 +266,7 @@ static void test_products_are_seen(void **state)
     give_op(&model, &plan, IR_DOT_GENERAL, 0, 0, 0);
     give_op(&model, &plan, IR_DOT_GENERAL, 0, 1, 1);
     struct spmd_options options = spmd_default_options(&model.mesh);
-    ASSERT_OK(spmd_constraints_find(model.context, &plan, &options, 0, &list, &e), &e);
+    ASSERT_OK(spmd_constraints_find(model.context, &plan, &options, NULL, 0, &list, &e), &e);
     for (uint32_t i = 0; i < list.count; i++) {
         const struct propagate_constraint *constraint = &list.list[i];
         uint32_t op = model.nda->program->values[constraint->value].op;
@@ -290,10 +290,87 @@ static void test_lists(void **state)
     check_list("small/itx.mlir", "fsdp:data+megatron:model", true);
 }
 
+enum { LAYERS = 12, WAYS = 3 }; /* constraints of a layer are at its product, its tanh or its weight's use */
+
+/* layers of x w, of which the weights are larger and split over what they contract */
+static void deep_text(struct text *text)
+{
+    text_add(text, "func.func @main(%z0: tensor<16x32xf32>");
+    for (int i = 0; i < LAYERS; i++)
+        text_printf(text, ", %%w%d: tensor<32x32xf32>", i);
+    text_add(text, ") -> tensor<16x32xf32> {\n");
+    for (int i = 0; i < LAYERS; i++)
+        text_printf(text,
+                    "  %%y%d = stablehlo.dot_general %%z%d, %%w%d, contracting_dims = [1] x [0] : "
+                    "(tensor<16x32xf32>, tensor<32x32xf32>) -> tensor<16x32xf32>\n"
+                    "  %%z%d = stablehlo.tanh %%y%d : tensor<16x32xf32>\n",
+                    i, i, i, i + 1, i);
+    text_printf(text, "  return %%z%d : tensor<16x32xf32>\n}\n", LAYERS);
+}
+
+/* columns over the axis everywhere, but of weights and of what is given and returned their rows */
+static void deep_plan(const struct model *model, struct plan *plan)
+{
+    const struct nda *n = model->nda;
+    plan_init(plan, n, &model->mesh);
+    for (uint32_t i = 0; i < n->argument_count; i++)
+        give(model, plan, i, 0, 0);
+    for (uint32_t space = 0; space < n->space_count; space++)
+        if (n->spaces[space].kind == NDA_SPACE_OP && n->spaces[space].slot_count) {
+            const struct nda_slot *slot = &n->slots[n->spaces[space].slots + n->spaces[space].slot_count - 1];
+            assert_int_equal(plan_apply_factor(model->context, plan, space, n->factor_of[slot->map + 1], 0),
+                             1);
+        }
+    assert_int_equal(plan_apply_factor(model->context, plan, n->result_spaces[0], 0, 0), 1);
+}
+
+/* With runs for a small part of what leaving out takes the list is found on the fold: as good as all, short,
+ * and the same in all layers but the first and the last two. */
+static void test_deep(void **state)
+{
+    struct model model;
+    struct plan plan;
+    struct error e = {0};
+    struct spmd_constraints list;
+    struct text text = {0};
+    uint32_t seen[LAYERS][WAYS] = {{0}}, first = IR_NONE;
+    (void)state;
+    deep_text(&text);
+    open_small(&model, text.at, "a=4");
+    const struct ir_program *program = model.nda->program;
+    deep_plan(&model, &plan);
+    struct spmd_options options = spmd_default_options(&model.mesh);
+    ASSERT_OK(spmd_constraints_find(model.context, &plan, &options, NULL,
+                                    30 * (int64_t)model.nda->space_count, &list, &e),
+              &e);
+    print_message("%u of %u constraints, %u runs; bytes: plan %lld, specs %lld, list %lld\n", list.count,
+                  list.candidates, list.runs, (long long)list.plan_bytes, (long long)list.specs_bytes,
+                  (long long)list.list_bytes);
+    assert_true(list.list_bytes <= list.plan_bytes + list.plan_bytes / 100);
+    assert_true(list.specs_bytes > list.list_bytes);
+    assert_in_range(list.count, 1, LAYERS + 2);
+    for (uint32_t op = 0; op < program->op_count && first == IR_NONE; op++)
+        first = program->ops[op].code == IR_DOT_GENERAL ? op : IR_NONE;
+    for (uint32_t i = 0; i < list.count; i++) {
+        const struct ir_value *value = &program->values[list.list[i].value];
+        if (value->op == IR_NONE)
+            seen[value->index - 1][2]++;
+        else
+            seen[(value->op - first) / 2][(value->op - first) % 2]++;
+    }
+    for (uint32_t layer = 3; layer + 2 < LAYERS; layer++)
+        assert_memory_equal(seen[layer], seen[2], sizeof seen[2]);
+    spmd_constraints_release(&list);
+    plan_release(&plan);
+    model_close(&model);
+    text_release(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_products), cmocka_unit_test(test_conflicts), cmocka_unit_test(test_constraint),
-        cmocka_unit_test(test_products_are_seen), cmocka_unit_test(test_lists)};
+        cmocka_unit_test(test_products),   cmocka_unit_test(test_conflicts),
+        cmocka_unit_test(test_constraint), cmocka_unit_test(test_products_are_seen),
+        cmocka_unit_test(test_lists),      cmocka_unit_test(test_deep)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
