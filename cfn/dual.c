@@ -54,6 +54,8 @@ static const double least_gap_gain = 1e-4; /* of the gap to the best answer, lik
 static const double worth_steps =
     1e-3;                             /* of that gap: what STALL_STEPS gain at least, or the phase is over */
 static const double usage_kept = 0.7; /* of the averaged usage, by the step */
+/* a quick certificate gives away a part in 10^7: nearer to the best answer than this the exact one decides */
+static const double near_best = 1e-5;
 /* an answer will probably cost at most so many times the bound */
 static const double likely_above = 1.25;
 /* worth a repair: this far beyond the limit without and with an answer, and this much dearer than it */
@@ -68,11 +70,22 @@ static double pass(struct cfn_worker *worker, int passes)
     return bound;
 }
 
+int64_t cfn_dual_bound(struct cfn_worker *worker)
+{
+    int64_t bound = cfn_trws_certify_quickly(&worker->trws);
+    worker->work += 2 * worker->trws.model->table_work;
+    if (bound > INT64_MIN && worker->has_best &&
+        (double)bound < (double)worker->best.cost - near_best * fabs((double)worker->best.cost))
+        return bound;
+    worker->work += CFN_CERTIFY_PASSES * worker->trws.model->table_work;
+    int64_t exact = cfn_trws_certify(&worker->trws);
+    return exact > bound ? exact : bound;
+}
+
 void cfn_dual_certify(struct cfn_worker *worker)
 {
-    int64_t bound = cfn_trws_certify(&worker->trws);
+    int64_t bound = cfn_dual_bound(worker);
     worker->bound = bound > worker->bound ? bound : worker->bound;
-    worker->work += CFN_CERTIFY_PASSES * worker->trws.model->table_work;
 }
 
 /* worth a repair, once nothing in it is forbidden: nearly within the limit, not much dearer than the best */

@@ -21,7 +21,9 @@ void cfn_dual_start(struct cfn_worker *worker);
 /* until the phase ends; a worker's first steps are by sign, later ones go from the best multipliers. Starts
  * from and leaves w->best_lambda; certifies its bound. */
 void cfn_dual_phase(struct cfn_worker *worker, int round);
-/* raises w->bound to what the messages prove at the priced multipliers */
+/* what the messages prove at the priced multipliers: quickly, and exactly near the best answer */
+int64_t cfn_dual_bound(struct cfn_worker *worker);
+/* raises w->bound to it */
 void cfn_dual_certify(struct cfn_worker *worker);
 /* table entries that a step of the cheap kind touches, with its share of the phase's end */
 double cfn_dual_step_work(const struct cfn_model *model);

@@ -7,11 +7,12 @@
  *             again in each phase, as answers and multipliers get better
  *   begin     probe what is left, where that is not too much: hold the value, bound the rest (probing,
  *             M. Savelsbergh 1994)
- *   refine    the leaf of least bound: multipliers and messages of its own, from which its children start,
- *             and its values again by what a pass certifies
+ *   refine    the leaf of least bound, from the multipliers and messages that gave its bound: some steps
+ *             further, from which its children start, and its values again by what a pass certifies
  *   expand    it, on the node whose branching raised the least bound of the children most so far
  *             (pseudo-costs, M. Benichou et al. 1971), among those with two likely values or more; one child
- *             for each value near the leaf's bound, and one for all others together
+ *             for what uses little and one for what uses much; where usage does not matter one for each
+ *             value near the leaf's bound, and one for all others together
  *   prune     values that do not fit beside everyone else's least usage; children at or above the best answer
  *   raise     w->bound to the least bound of all leaves, or to the best answer when none is left
  *
@@ -30,18 +31,21 @@
 enum {
     PROBE_STEPS = 3, /* of the multipliers, for each value of the root: there are many */
     CHILD_STEPS = 6, /* for each child of a leaf: it stays */
-    LEAF_STEPS = 12, /* for a leaf before it is branched on */
+    LEAF_STEPS = 6,  /* for a leaf before it is branched on */
     END_PASSES = 2,  /* under a leaf's best multipliers, before its certificate */
     MOST_LEAVES = 1 << 16,
     FIX_PASSES = 4, /* under the best multipliers, before what they say of each value is certified */
     FIX_ROUNDS = 3, /* of it, at the root: with fewer values bounds are higher */
     FIX_SHARE = 50, /* of the values: a round that drops fewer than one in so many is the last */
 };
-static const size_t most_mask_bytes = (size_t)48 << 20;  /* of a job's blob between two phases */
-static const uint64_t most_table_work = 400000;          /* entries a pass; then a child costs some 5 ms */
-static const size_t most_values = 16384;                 /* the root alone takes a certificate for each */
-static const double first_level = 0.5, level_down = 0.6; /* of the gap; after a step that did not help */
-static const double gain_kept = 0.7, gain_new = 0.3;     /* of a node's running mean */
+static const size_t most_mask_bytes = (size_t)48 << 20;   /* of a job's blob between two phases */
+static const uint64_t most_table_work = 400000;           /* entries a pass; then a child costs some 5 ms */
+static const size_t most_values = 16384;                  /* the root alone takes a certificate for each */
+static const double first_level = 0.15, level_down = 0.6; /* of the gap; after a step that did not help */
+/* of the gap: what is paid for likely values differs by more, or they are parted value by value; of what it
+ * differs by: the worth of a node whose likely values were not taken in turn */
+static const double worth_parting = 0.005, unparted_share = 0.1;
+static const double gain_kept = 0.7, gain_new = 0.3; /* of a node's running mean */
 /* What children gain counts as the least of them and this share of their mean. Of a leaf's gap to the best
  * answer: how near its bound a value is likely in the leaf's best answer, and has a child of its own. */
 static const double mean_share = 0.1, likely_share = 0.05, alone_share = 0.1;
@@ -53,16 +57,19 @@ struct proving { /* scratch of one phase */
     double *leaf_message, *leaf_multipliers;       /* where bounds of the leaf's children start from */
     const double *from_message, *from_multipliers; /* where bounds start from: the root's or the leaf's */
     double *centre, *g;                            /* multipliers: best of this leaf, direction */
+    double *centre_message;                        /* that gave the best bound of this leaf */
+    int32_t *taken;                                /* by padded value: steps of the leaf that suggest it */
     int64_t *least;                                /* usage at each time with every node at its least */
     uint8_t *child, *leaf;
-    bool *alone; /* by value of the node at hand: a child of its own; the others are one together */
+    int32_t *part; /* by value of the node at hand: values of equal number are one child together */
+    double *paid;  /* by value of the node at hand: what its usage costs under the leaf's multipliers */
     int64_t *child_bound;
     int64_t *value_bound; /* by padded value: no answer with it costs less */
 };
 
 static double probe_work(const struct cfn_model *model, double values)
 {
-    return (2.0 * (PROBE_STEPS + END_PASSES) + CFN_CERTIFY_PASSES) * (double)model->table_work * values;
+    return 2.0 * (PROBE_STEPS + END_PASSES) * (double)model->table_work * values;
 }
 
 double cfn_prove_probe_work(const struct cfn_model *model)
@@ -193,6 +200,8 @@ static void take_point(struct proving *proving)
 {
     struct cfn_worker *worker = proving->worker;
     cfn_trws_round(&worker->trws, worker->point.value);
+    for (int32_t i = 0; i < proving->model->node_count; i++)
+        proving->taken[proving->model->offset[i] + (size_t)worker->point.value[i]]++;
     cfn_point_evaluate(proving->model, &worker->point, worker->profile);
     worker->work += cfn_point_work(proving->model);
     if (cfn_point_feasible(&worker->point) && worker->point.cost < worker->best.cost)
@@ -205,9 +214,11 @@ static int64_t bound_of(struct proving *proving, const uint8_t *mask, int steps)
     struct cfn_worker *worker = proving->worker;
     const struct cfn_model *model = proving->model;
     double limit = model->limit > 0 ? (double)model->limit : 1, best = -HUGE_VAL, level = first_level;
-    size_t times = (size_t)model->time_count * sizeof(double);
+    size_t times = (size_t)model->time_count * sizeof(double),
+           messages = worker->trws.model->message_count * sizeof(double);
     worker->trws.dropped = mask;
-    memcpy(worker->trws.message, proving->from_message, worker->trws.model->message_count * sizeof(double));
+    memcpy(worker->trws.message, proving->from_message, messages);
+    memcpy(proving->centre_message, proving->from_message, messages);
     memcpy(worker->lambda, proving->from_multipliers, times);
     memcpy(proving->centre, proving->from_multipliers, times);
     for (int k = 0; k < steps; k++) {
@@ -216,6 +227,7 @@ static int64_t bound_of(struct proving *proving, const uint8_t *mask, int steps)
         if (bound > best) {
             best = bound;
             memcpy(proving->centre, worker->lambda, times);
+            memcpy(proving->centre_message, worker->trws.message, messages);
         } else {
             level *= level_down;
         }
@@ -232,16 +244,23 @@ static int64_t bound_of(struct proving *proving, const uint8_t *mask, int steps)
                                            0);
     }
     cfn_trws_price(&worker->trws, proving->centre);
-    for (int k = 0; k < END_PASSES; k++)
+    memcpy(worker->trws.message, proving->centre_message, messages);
+    for (int k = 0; k + 1 < END_PASSES; k++)
         one_pass(proving);
-    worker->work += CFN_CERTIFY_PASSES * worker->trws.model->table_work;
-    int64_t bound = cfn_trws_certify(&worker->trws);
+    int64_t bound = cfn_dual_bound(worker);
+    memcpy(proving->centre_message, worker->trws.message, messages);
     if (worker->fixes && steps == CHILD_STEPS && bound < worker->best.cost)
         cfn_dive_land(worker);
     return bound;
 }
 
 /* ---- the tree ---- */
+
+static void each_alone(struct proving *proving)
+{
+    for (int32_t a = 0; a < proving->model->largest; a++)
+        proving->part[a] = a;
+}
 
 static int32_t values_left(const struct cfn_model *model, const uint8_t *mask, int32_t i)
 {
@@ -251,29 +270,60 @@ static int32_t values_left(const struct cfn_model *model, const uint8_t *mask, i
     return left;
 }
 
-/* the child of node i that has the value a: it alone, or all that are not alone */
+/* the child of node i that has the value a, and all of its part */
 static void fix(const struct proving *proving, const uint8_t *from, uint8_t *to, int32_t i, int32_t a)
 {
     const struct cfn_model *model = proving->model;
     memcpy(to, from, model->value_count);
     for (int32_t b = 0; b < model->size[i]; b++)
-        if (b != a && (proving->alone[a] || proving->alone[b]))
+        if (proving->part[a] != proving->part[b])
             to[model->offset[i] + (size_t)b] = 1;
 }
 
 /* whether an earlier value stands for the child that has a, too */
 static bool is_covered(const struct proving *proving, const uint8_t *leaf, int32_t i, int32_t a)
 {
-    for (int32_t b = 0; b < a && !proving->alone[a]; b++)
-        if (!proving->alone[b] && !leaf[proving->model->offset[i] + (size_t)b])
+    for (int32_t b = 0; b < a; b++)
+        if (proving->part[a] == proving->part[b] && !leaf[proving->model->offset[i] + (size_t)b])
             return true;
     return false;
+}
+
+static void add_leaf(struct proving *proving, const uint8_t *mask, int64_t bound)
+{
+    struct cfn_leaves *leaves = &proving->worker->leaves;
+    cfn_leaves_reserve(proving->model, leaves, leaves->count + 1);
+    memcpy(leaves->mask + (size_t)leaves->count * proving->model->value_count, mask,
+           proving->model->value_count);
+    leaves->started[leaves->count] = 0;
+    leaves->bound[leaves->count++] = bound;
+}
+
+static size_t start_size(const struct proving *proving)
+{
+    return (size_t)proving->model->time_count + proving->worker->trws.model->message_count;
+}
+
+/* what bound_of has ended with becomes the last leaf's start */
+static void keep_start(struct proving *proving)
+{
+    struct cfn_leaves *leaves = &proving->worker->leaves;
+    size_t times = (size_t)proving->model->time_count;
+    float *start = cfn_leaves_start(leaves, leaves->count - 1, start_size(proving));
+    if (!start)
+        return;
+    for (size_t time = 0; time < times; time++)
+        start[time] = (float)proving->centre[time];
+    for (size_t k = 0; k < proving->worker->trws.model->message_count; k++)
+        start[times + k] = (float)proving->centre_message[k];
+    leaves->started[leaves->count - 1] = 1;
 }
 
 /* Bounds of the children on node i into p->child_bound (INT64_MAX: none); what they gain, the least and a
  * little of the mean: the tree's bound is that of its least leaf. Runs on past the phase's end; worth nothing
  * when w->stopped is set. */
-static double try_node(struct proving *proving, const uint8_t *leaf, int64_t leaf_bound, int32_t i, int steps)
+static double try_node(struct proving *proving, const uint8_t *leaf, int64_t leaf_bound, int32_t i, int steps,
+                       bool keep)
 {
     const struct cfn_model *model = proving->model;
     double sum = 0, lowest = HUGE_VAL, top = (double)proving->worker->best.cost - (double)leaf_bound;
@@ -287,6 +337,10 @@ static double try_node(struct proving *proving, const uint8_t *leaf, int64_t lea
         if (drop_what_does_not_fit(proving, proving->child)) {
             int64_t bound = bound_of(proving, proving->child, steps);
             proving->child_bound[a] = bound > leaf_bound ? bound : leaf_bound;
+            if (keep && proving->child_bound[a] < proving->worker->best.cost) {
+                add_leaf(proving, proving->child, proving->child_bound[a]);
+                keep_start(proving);
+            }
         }
         double gain =
             proving->child_bound[a] == INT64_MAX ? top : (double)proving->child_bound[a] - (double)leaf_bound;
@@ -297,15 +351,6 @@ static double try_node(struct proving *proving, const uint8_t *leaf, int64_t lea
     return left ? lowest + mean_share * sum / left : 0;
 }
 
-static void add_leaf(struct proving *proving, const uint8_t *mask, int64_t bound)
-{
-    struct cfn_leaves *leaves = &proving->worker->leaves;
-    cfn_leaves_reserve(proving->model, leaves, leaves->count + 1);
-    memcpy(leaves->mask + (size_t)leaves->count * proving->model->value_count, mask,
-           proving->model->value_count);
-    leaves->bound[leaves->count++] = bound;
-}
-
 /* ---- values that no better answer has ---- */
 
 /* Certified values of the mask that reach the best answer go from it; -> how many */
@@ -313,8 +358,8 @@ static int32_t drop_by_value(struct proving *proving, uint8_t *mask)
 {
     const struct cfn_model *model = proving->model;
     int32_t dropped = 0;
-    proving->worker->work += 2ull * CFN_CERTIFY_PASSES * proving->worker->trws.model->table_work;
-    cfn_trws_certify_values(&proving->worker->trws, proving->value_bound);
+    int passes = cfn_trws_certify_values(&proving->worker->trws, proving->value_bound);
+    proving->worker->work += (uint64_t)passes * proving->worker->trws.model->table_work;
     for (int32_t i = 0; i < model->node_count; i++)
         for (int32_t a = 0; a < model->size[i]; a++) {
             size_t at = model->offset[i] + (size_t)a;
@@ -394,8 +439,7 @@ static void fix_leaves(struct proving *proving)
             mask[a] |= proving->leaf[a];
         if (empty(model, mask))
             continue;
-        leaves->bound[kept] = leaves->bound[k];
-        memmove(leaves->mask + (size_t)kept++ * size, mask, size);
+        cfn_leaves_move(model, leaves, kept++, k);
     }
     leaves->count = kept;
 }
@@ -413,7 +457,7 @@ static void begin(struct proving *proving, double most)
         fits = fix_root(proving);
     bool probes = probe_work(model, (double)all_left(model, proving->leaf)) < most;
     for (int32_t i = 0; i < model->node_count && fits && probes && !worker->stopped; i++) {
-        worker->leaves.gain[i] = try_node(proving, proving->leaf, worker->bound, i, PROBE_STEPS);
+        worker->leaves.gain[i] = try_node(proving, proving->leaf, worker->bound, i, PROBE_STEPS, false);
         for (int32_t a = 0; a < model->size[i] && !worker->stopped; a++)
             if (proving->child_bound[a] >= worker->best.cost)
                 proving->leaf[model->offset[i] + (size_t)a] = 1;
@@ -434,27 +478,41 @@ static int32_t least_leaf(const struct cfn_leaves *leaves)
     return least;
 }
 
-/* What branching on node i may give, before it was tried: by how much the values that may be in the leaf's
- * best answer differ in what is paid for their usage. A bound under multipliers is of answers that keep the
- * limit on average, some within it and some beyond; that is where they part. 0: one value is likely, and its
- * child would be where the leaf is. */
-static double untried_gain(const struct proving *proving, int32_t i, double likely)
+/* what the usage of each value of node i costs under the multipliers at hand */
+static void pay(const struct proving *proving, int32_t i)
 {
     const struct cfn_model *model = proving->model;
     const double *prices = proving->worker->trws.prices;
-    double low = HUGE_VAL, high = -HUGE_VAL;
+    memset(proving->paid, 0, (size_t)model->size[i] * sizeof *proving->paid);
+    for (uint32_t k = model->first_item[i]; k < model->first_item[i + 1]; k++) {
+        double price = prices[model->items[k].right] - prices[model->items[k].left];
+        for (int32_t a = 0; a < model->size[i]; a++)
+            proving->paid[a] += price * (double)model->items[k].use[a];
+    }
+}
+
+/* What branching on node i may give, before it was tried: by how much the values that may be in the leaf's
+ * best answer differ in what is paid for their usage, and how far from either end steps put it on average. A
+ * bound under multipliers is of answers that keep the limit on average, some within it and some beyond; that
+ * is where they part. 0: one value is likely, and its child would be where the leaf is. */
+static double untried_gain(const struct proving *proving, int32_t i, double likely)
+{
+    const struct cfn_model *model = proving->model;
+    double low = HUGE_VAL, high = -HUGE_VAL, paid = 0, steps = 0;
+    pay(proving, i);
     for (int32_t a = 0; a < model->size[i]; a++) {
         size_t at = model->offset[i] + (size_t)a;
-        double paid = 0;
+        paid += proving->taken[at] * proving->paid[a];
+        steps += proving->taken[at];
         if (proving->leaf[at] || (double)proving->value_bound[at] > likely)
             continue;
-        for (uint32_t k = model->first_item[i]; k < model->first_item[i + 1]; k++)
-            paid += (prices[model->items[k].right] - prices[model->items[k].left]) *
-                    (double)model->items[k].use[a];
-        low = less(low, paid);
-        high = greater(high, paid);
+        low = less(low, proving->paid[a]);
+        high = greater(high, proving->paid[a]);
     }
-    return high > low ? high - low : 0;
+    if (!(high > low))
+        return 0;
+    double mean = steps > 0 ? paid / steps : low, parted = less(mean - low, high - mean);
+    return greater(parted, 0) + unparted_share * (high - low);
 }
 
 static int32_t likely_values(const struct proving *proving, int32_t i, double likely)
@@ -501,7 +559,37 @@ static int32_t choose_node(const struct proving *proving, int64_t bound)
     return chosen;
 }
 
-/* The least value, and those that come near the leaf's bound, have a child each, the others one together. */
+/* By usage: what is paid for the likely values is parted where it has its greatest step; two children.
+ * false: they differ by next to nothing in it. */
+static bool part_by_usage(struct proving *proving, int32_t node, int64_t bound)
+{
+    const struct cfn_model *model = proving->model;
+    double gap = (double)proving->worker->best.cost - (double)bound,
+           likely = (double)bound + likely_share * gap, widest = 0, from = 0;
+    pay(proving, node);
+    for (int32_t a = 0; a < model->size[node]; a++) { /* the step from a's up to the next */
+        size_t at = model->offset[node] + (size_t)a;
+        double next = HUGE_VAL;
+        if (proving->leaf[at] || (double)proving->value_bound[at] > likely)
+            continue;
+        for (int32_t b = 0; b < model->size[node]; b++) {
+            size_t other = model->offset[node] + (size_t)b;
+            if (!proving->leaf[other] && (double)proving->value_bound[other] <= likely &&
+                proving->paid[b] > proving->paid[a])
+                next = less(next, proving->paid[b]);
+        }
+        if (next < HUGE_VAL && next - proving->paid[a] > widest) {
+            widest = next - proving->paid[a];
+            from = proving->paid[a];
+        }
+    }
+    for (int32_t a = 0; a < model->size[node]; a++)
+        proving->part[a] = proving->paid[a] > from + widest / 2;
+    return widest > worth_parting * gap;
+}
+
+/* Where likely values differ in what is paid for usage: by that. Otherwise the least value, and those that
+ * come near the leaf's bound, have a child each, the others one together. */
 static void part_values(struct proving *proving, int32_t node, int64_t bound)
 {
     const struct cfn_model *model = proving->model;
@@ -509,16 +597,18 @@ static void part_values(struct proving *proving, int32_t node, int64_t bound)
     double best = (double)proving->worker->best.cost,
            near = (double)bound + alone_share * (best - (double)bound);
     int32_t least = -1;
-    memset(proving->alone, 1, (size_t)model->largest);
+    if (proving->worker->fixes && part_by_usage(proving, node, bound))
+        return;
+    each_alone(proving);
     if (!proving->worker->fixes)
         return;
     for (int32_t a = 0; a < model->size[node]; a++) {
         if (proving->leaf[model->offset[node] + (size_t)a])
             continue;
-        proving->alone[a] = (double)value_bound[a] < near;
+        proving->part[a] = (double)value_bound[a] < near ? a : -1;
         least = least < 0 || value_bound[a] < value_bound[least] ? a : least;
     }
-    proving->alone[least] = true; /* a child of all values would be the leaf again */
+    proving->part[least] = least; /* a child of all values would be the leaf again */
 }
 
 /* every node has one value: the leaf is an answer, or none */
@@ -540,14 +630,34 @@ static void start_from_root(struct proving *proving)
     proving->from_multipliers = proving->worker->best_lambda;
 }
 
+/* where its own bound came from, when that was kept */
+static void start_from_leaf(struct proving *proving, int32_t at)
+{
+    const struct cfn_leaves *leaves = &proving->worker->leaves;
+    size_t times = (size_t)proving->model->time_count;
+    start_from_root(proving);
+    if (!leaves->started[at] || leaves->start_size != start_size(proving))
+        return;
+    const float *start = leaves->start + (size_t)at * leaves->start_size;
+    for (size_t time = 0; time < times; time++)
+        proving->leaf_multipliers[time] = (double)start[time];
+    for (size_t k = 0; k < proving->worker->trws.model->message_count; k++)
+        proving->leaf_message[k] = (double)start[times + k];
+    proving->from_message = proving->leaf_message;
+    proving->from_multipliers = proving->leaf_multipliers;
+}
+
 /* The leaf again before it is branched on: its own multipliers and messages, from which its children start,
  * and what those say of each value. Its bound; INT64_MAX: it has no better answer. */
-static int64_t refine_leaf(struct proving *proving, int64_t bound)
+static int64_t refine_leaf(struct proving *proving, int32_t at, int64_t bound)
 {
     struct cfn_worker *worker = proving->worker;
     const struct cfn_model *model = proving->model;
+    start_from_leaf(proving, at);
+    memset(proving->taken, 0, model->value_count * sizeof *proving->taken);
     int64_t own = bound_of(proving, proving->leaf, LEAF_STEPS);
-    memcpy(proving->leaf_message, worker->trws.message, worker->trws.model->message_count * sizeof(double));
+    memcpy(proving->leaf_message, proving->centre_message,
+           worker->trws.model->message_count * sizeof(double));
     memcpy(proving->leaf_multipliers, proving->centre, (size_t)model->time_count * sizeof(double));
     proving->from_message = proving->leaf_message;
     proving->from_multipliers = proving->leaf_multipliers;
@@ -565,35 +675,27 @@ static void expand(struct proving *proving)
     struct cfn_worker *worker = proving->worker;
     struct cfn_leaves *leaves = &worker->leaves;
     const struct cfn_model *model = proving->model;
-    int32_t at = least_leaf(leaves), last = leaves->count - 1;
+    int32_t at = least_leaf(leaves), count = leaves->count;
     int64_t bound = leaves->bound[at];
     memcpy(proving->leaf, leaves->mask + (size_t)at * model->value_count, model->value_count);
     if (worker->fixes)
-        bound = refine_leaf(proving, bound);
+        bound = refine_leaf(proving, at, bound);
     int32_t node = bound == INT64_MAX ? -1 : choose_node(proving, bound);
     if (node >= 0)
         part_values(proving, node, bound);
-    double gain = node < 0 ? 0 : try_node(proving, proving->leaf, bound, node, CHILD_STEPS);
+    double gain = node < 0 ? 0 : try_node(proving, proving->leaf, bound, node, CHILD_STEPS, true);
     start_from_root(proving);
-    if (worker->stopped)
+    if (worker->stopped) {
+        leaves->count = count;
         return;
-    leaves->bound[at] = leaves->bound[last];
-    memmove(leaves->mask + (size_t)at * model->value_count, leaves->mask + (size_t)last * model->value_count,
-            model->value_count);
-    leaves->count--;
+    }
+    cfn_leaves_move(model, leaves, at, --leaves->count);
     if (node < 0) {
         if (bound != INT64_MAX)
             settle_leaf(proving);
         return;
     }
     leaves->gain[node] = leaves->gain[node] < 0 ? gain : gain_kept * leaves->gain[node] + gain_new * gain;
-    for (int32_t a = 0; a < model->size[node]; a++) {
-        if (proving->child_bound[a] >= worker->best.cost)
-            continue;
-        fix(proving, proving->leaf, proving->child, node, a);
-        if (drop_what_does_not_fit(proving, proving->child))
-            add_leaf(proving, proving->child, proving->child_bound[a]);
-    }
 }
 
 static void raise_bound(struct cfn_worker *worker)
@@ -614,11 +716,14 @@ void cfn_prove_phase(struct cfn_worker *worker, double probing)
     proving.message = mem_alloc((worker->trws.model->message_count + 1) * sizeof *proving.message);
     proving.leaf_message = mem_alloc((worker->trws.model->message_count + 1) * sizeof *proving.message);
     proving.leaf_multipliers = mem_zalloc(times, sizeof *proving.centre);
+    proving.centre_message = mem_alloc((worker->trws.model->message_count + 1) * sizeof *proving.message);
+    proving.taken = mem_zalloc(model->value_count + 1, sizeof *proving.taken);
     proving.centre = mem_zalloc(times, sizeof *proving.centre);
     proving.g = mem_zalloc(times, sizeof *proving.g);
     proving.least = mem_zalloc(times, sizeof *proving.least);
-    proving.alone = mem_zalloc((size_t)model->largest + 1, sizeof *proving.alone);
-    memset(proving.alone, 1, (size_t)model->largest);
+    proving.part = mem_zalloc((size_t)model->largest + 1, sizeof *proving.part);
+    proving.paid = mem_zalloc((size_t)model->largest + 1, sizeof *proving.paid);
+    each_alone(&proving);
     proving.child = mem_zalloc(model->value_count + 1, 1);
     proving.leaf = mem_zalloc(model->value_count + 1, 1);
     proving.child_bound = mem_zalloc((size_t)model->largest + 1, sizeof *proving.child_bound);
@@ -644,10 +749,13 @@ void cfn_prove_phase(struct cfn_worker *worker, double probing)
     free(proving.message);
     free(proving.leaf_message);
     free(proving.leaf_multipliers);
+    free(proving.centre_message);
+    free(proving.taken);
     free(proving.centre);
     free(proving.g);
     free(proving.least);
-    free(proving.alone);
+    free(proving.part);
+    free(proving.paid);
     free(proving.child);
     free(proving.leaf);
     free(proving.child_bound);

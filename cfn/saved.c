@@ -1,8 +1,8 @@
 /* A search between two phases as bytes, and back. One function a struct describes the layout for both
  * directions: `bytes` copies out of the struct or into it.
  *
- *   search    "cfs6" seed units | schedule | hall | worker 0 | worker 1
- *   worker    "cfw5" sizes | random state, work, points, pool, multipliers, bound, rewards, leaves, clusters'
+ *   search    "cfs7" seed units | schedule | hall | worker 0 | worker 1
+ *   worker    "cfw6" sizes | random state, work, points, pool, multipliers, bound, rewards, leaves, clusters'
  *             limit and what they moved, messages
  *
  * Native byte order and sizes: the same build reads what it wrote, others see another magic or other sizes
@@ -15,9 +15,9 @@
 
 #include <string.h>
 
-static const uint32_t magic_search = 0x36736663, magic_worker = 0x35776663; /* "cfs6", "cfw5" */
+static const uint32_t magic_search = 0x37736663, magic_worker = 0x36776663; /* "cfs7", "cfw6" */
 /* what earlier builds wrote: their schedule had other parts, their reductions left other times, their moves
- * had no rewards, and their bounds no clusters, or clusters without conflicts */
+ * had no rewards, their bounds no clusters, or clusters without conflicts, and their leaves no starts */
 static const uint32_t oldest_search = 0x31736663, oldest_worker = 0x31776663, /* "cfs1", "cfw1" */
     one_number = UINT32_C(1) << 24;                                           /* the magic's last digit */
 
@@ -95,7 +95,7 @@ static void tree(struct pass *pass, const struct cfn_model *model, struct cfn_le
     if (!leaves->begun)
         return;
     FIELD(pass, count);
-    size_t each = model->value_count + sizeof *leaves->bound;
+    size_t each = model->value_count + sizeof *leaves->bound + sizeof *leaves->started;
     if (!pass->out && (pass->damaged || count < 0 || (size_t)count > (size_t)(pass->end - pass->at) / each)) {
         pass->damaged = true;
         return;
@@ -105,6 +105,20 @@ static void tree(struct pass *pass, const struct cfn_model *model, struct cfn_le
     bytes(pass, leaves->bound, (size_t)count * sizeof *leaves->bound);
     bytes(pass, leaves->mask, (size_t)count * model->value_count);
     bytes(pass, leaves->gain, (size_t)model->node_count * sizeof *leaves->gain);
+    size_t start_size = leaves->start_size;
+    FIELD(pass, start_size);
+    if (!pass->out && count)
+        (void)cfn_leaves_start(leaves, 0, start_size); /* starts of another size are forgotten */
+    bytes(pass, leaves->started, (size_t)count * sizeof *leaves->started);
+    for (int32_t k = 0; k < count && !pass->damaged; k++) {
+        float *start = leaves->started[k] ? cfn_leaves_start(leaves, k, start_size) : NULL;
+        if (start && !pass->out && start_size > (size_t)(pass->end - pass->at) / sizeof *start)
+            pass->damaged = true;
+        else if (start)
+            bytes(pass, start, start_size * sizeof *start);
+        else
+            pass->damaged = pass->damaged || leaves->started[k];
+    }
 }
 
 /* The clusters are those that the limit gives on this model; what they moved stays in bounds that cannot

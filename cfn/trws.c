@@ -16,13 +16,20 @@
  * Fast passes are in double over float tables that were rounded down. The certificate is a backward pass of
  * its own in long double over the exact tables: for any messages and any lambda >= 0 the sum is a valid
  * bound, and every operation's magnitude is noted, so that what rounding can have added is taken off.
- * Messages are as they were afterwards. */
+ * Messages are as they were afterwards.
+ *
+ * A fast pass certifies as well, when the magnitudes of its operations are noted: float tables are at or
+ * below the exact ones. What it gives away is a rounding of each table entry, one part in 10^7; and it says
+ * nothing where anything stands for infinite cost, as what is left of a sum with 10^30 in double is
+ * anything. */
 #include "cfn/trws.h"
 
 #include "cfn/kernel.h"
 
 #include <float.h>
 #include <stdlib.h>
+
+enum { QUICK_VALUES_PASSES = 4 }; /* two, with notes */
 
 static const double huge = 1e29; /* at or above it a value stands for infinite cost */
 
@@ -117,15 +124,53 @@ static double least(const double *at, int32_t size)
     return best;
 }
 
+/* ---- what fast passes note: the sum of the magnitudes of all that was rounded ---- */
+
+static double most_of(const double *at, int32_t size)
+{
+    double most = 0;
+    for (int32_t a = 0; a < size; a++) {
+        double x = at[a] < 0 ? -at[a] : at[a];
+        most = x > most ? x : most;
+    }
+    return most;
+}
+
+/* `operations` roundings, each of something at most as large as `most` */
+static void note(struct cfn_trws *trws, double most, double operations)
+{
+    trws->noted += most * operations;
+    trws->infinite = trws->infinite || !(most < huge);
+}
+
+/* A sum of costs and penalties never exceeds what they come to and twice the costs: penalties are not
+ * negative. */
+static double most_priced(const struct cfn_trws *trws, int32_t i)
+{
+    const struct cfn_model *model = trws->model;
+    double most = 0;
+    for (int32_t a = 0; a < model->size[i]; a++) {
+        int64_t exact = model->unary[model->offset[i] + (size_t)a];
+        double x = exact < 0 ? -(double)exact : (double)exact;
+        most = x > most ? x : most;
+    }
+    return 2 * most + most_of(trws->unary + model->offset[i], model->size[i]);
+}
+
 /* unary plus all messages into t->belief, less its minimum, which is returned; *gamma as in the paper */
 static double gather(struct cfn_trws *trws, int32_t i, double *gamma)
 {
     const struct cfn_model *model = trws->model;
     int32_t width = model->width[i], earlier = 0;
     memcpy(trws->belief, trws->unary + model->offset[i], (size_t)width * sizeof *trws->belief);
+    if (trws->notes)
+        note(trws, most_priced(trws, i), model->first_item[i + 1] - model->first_item[i] + 4);
     for (uint32_t k = model->first_arc[i]; k < model->first_arc[i + 1]; k++) {
+        const double *message = trws->message + model->message_offset[model->arcs[k].link];
         earlier += model->arcs[k].other < i;
-        add_message(trws->belief, trws->message + model->message_offset[model->arcs[k].link], width);
+        add_message(trws->belief, message, width);
+        if (trws->notes)
+            note(trws, most_of(trws->belief, model->size[i]) + most_of(message, model->size[i]), 2);
     }
     int32_t later = (int32_t)(model->first_arc[i + 1] - model->first_arc[i]) - earlier;
     *gamma = 1.0 / (later > earlier ? later : earlier > 0 ? earlier : 1);
@@ -140,9 +185,13 @@ static double send(struct cfn_trws *trws, int32_t i, const struct cfn_arc *arc, 
 {
     const struct cfn_model *model = trws->model;
     double *message = trws->message + model->message_offset[arc->link];
+    if (trws->notes)
+        note(trws, most_of(trws->belief, model->size[i]) + most_of(message, model->size[i]), 8);
     for (int32_t a = 0; a < model->size[i]; a++)
         trws->share[a] = gamma * trws->belief[a] - message[a];
     min_plus(message, trws->share, model->size[i], arc->rows, arc->row_width);
+    if (trws->notes) /* the winning sums' table entries are at most as large as these two */
+        note(trws, most_of(trws->share, model->size[i]) + most_of(message, model->size[arc->other]), 8);
     double low = least(message, model->size[arc->other]);
     for (int32_t b = 0; b < model->size[arc->other]; b++)
         message[b] -= low;
@@ -396,6 +445,68 @@ static int64_t careful_cost(const struct cfn_model *model, const struct careful 
     return whole + ((long double)whole < bound);
 }
 
+/* What was noted on the way to a bound is taken off: each rounding in double errs by half an epsilon of what
+ * it rounded, and sums in long double by one a part. Sums are no larger than all that was noted. */
+static int64_t noted_cost(const struct cfn_trws *trws, long double bound)
+{
+    const struct cfn_model *model = trws->model;
+    long double parts = 2 * (long double)(model->node_count + model->link_count + model->time_count + 16),
+                noted = (long double)trws->noted;
+    bound -= 8 * DBL_EPSILON * noted + 2 * LDBL_EPSILON * parts * (noted + 1);
+    if (!(bound > -9e18L && bound < 9e18L))
+        return INT64_MIN;
+    int64_t whole = (int64_t)bound;
+    return whole + ((long double)whole < bound);
+}
+
+static void begin_notes(struct cfn_trws *trws)
+{
+    long double size =
+        trws->model->constant < 0 ? -(long double)trws->model->constant : (long double)trws->model->constant;
+    (void)usage_constant(trws, &size);
+    trws->noted = 2 * (double)size;
+    trws->notes = true;
+    trws->infinite = false;
+}
+
+int64_t cfn_trws_certify_quickly(struct cfn_trws *trws)
+{
+    const struct cfn_model *model = trws->model;
+    long double size = 0, bound = (long double)model->constant - usage_constant(trws, &size);
+    pass_forward(trws);
+    begin_notes(trws);
+    for (int32_t i = model->node_count; i-- > 0;) {
+        double gamma;
+        bound += gather(trws, i, &gamma);
+        for (uint32_t k = model->first_arc[i]; k < model->first_arc[i + 1] && model->arcs[k].other < i; k++)
+            bound += send(trws, i, &model->arcs[k], gamma);
+    }
+    trws->notes = false;
+    return trws->infinite ? INT64_MIN : noted_cost(trws, bound);
+}
+
+/* false: something stands for infinite cost; messages are as they were in any case */
+static bool quick_values(struct cfn_trws *trws, int64_t *out)
+{
+    const struct cfn_model *model = trws->model;
+    double *least_cost = mem_zalloc(model->value_count + 1, sizeof *least_cost),
+           *kept = mem_alloc((model->message_count + 1) * sizeof *kept);
+    memcpy(kept, trws->message, model->message_count * sizeof *kept);
+    begin_notes(trws);
+    (void)cfn_trws_marginals(trws, least_cost);
+    trws->notes = false;
+    memcpy(trws->message, kept, model->message_count * sizeof *kept);
+    for (int32_t i = 0; i < model->node_count && !trws->infinite; i++)
+        for (int32_t a = 0; a < model->size[i]; a++) {
+            size_t at = model->offset[i] + (size_t)a;
+            double size = least_cost[at] < 0 ? -least_cost[at] : least_cost[at];
+            out[at] = noted_cost(trws, (long double)least_cost[at] - DBL_EPSILON * (long double)size);
+        }
+    free(kept);
+    free(least_cost);
+    return !trws->infinite;
+}
+
 int64_t cfn_trws_certify(struct cfn_trws *trws)
 {
     const struct cfn_model *model = trws->model;
@@ -431,9 +542,11 @@ static void careful_forward(struct cfn_trws *trws, struct careful *careful, stru
     }
 }
 
-void cfn_trws_certify_values(struct cfn_trws *trws, int64_t *out)
+int cfn_trws_certify_values(struct cfn_trws *trws, int64_t *out)
 {
     const struct cfn_model *model = trws->model;
+    if (quick_values(trws, out))
+        return QUICK_VALUES_PASSES;
     struct careful careful;
     struct split split;
     long double *least = mem_zalloc(model->value_count + 1, sizeof *least);
@@ -459,6 +572,7 @@ void cfn_trws_certify_values(struct cfn_trws *trws, int64_t *out)
     split_release(&split);
     careful_release(&careful);
     free(least);
+    return 2 * CFN_CERTIFY_PASSES;
 }
 
 void cfn_trws_round(struct cfn_trws *trws, int32_t *value)
@@ -483,18 +597,22 @@ void cfn_trws_round(struct cfn_trws *trws, int32_t *value)
     }
 }
 
+void cfn_price_node(const struct cfn_model *model, const double *prices, double scale, int32_t i, float *out)
+{
+    float *c = out + model->offset[i];
+    for (int32_t a = 0; a < model->width[i]; a++) {
+        int64_t exact = model->unary[model->offset[i] + (size_t)a];
+        c[a] = cfn_infinite(exact) ? CFN_HUGE : (float)exact;
+    }
+    for (uint32_t k = model->first_item[i]; k < model->first_item[i + 1]; k++) {
+        double price = scale * (prices[model->items[k].right] - prices[model->items[k].left]);
+        for (int32_t a = 0; a < model->size[i] && price > 0; a++)
+            c[a] += (float)(price * (double)model->items[k].use[a]);
+    }
+}
+
 void cfn_price_unary(const struct cfn_model *model, const double *prices, double scale, float *out)
 {
-    for (int32_t i = 0; i < model->node_count; i++) {
-        float *c = out + model->offset[i];
-        for (int32_t a = 0; a < model->width[i]; a++) {
-            int64_t exact = model->unary[model->offset[i] + (size_t)a];
-            c[a] = cfn_infinite(exact) ? CFN_HUGE : (float)exact;
-        }
-        for (uint32_t k = model->first_item[i]; k < model->first_item[i + 1]; k++) {
-            double price = scale * (prices[model->items[k].right] - prices[model->items[k].left]);
-            for (int32_t a = 0; a < model->size[i] && price > 0; a++)
-                c[a] += (float)(price * (double)model->items[k].use[a]);
-        }
-    }
+    for (int32_t i = 0; i < model->node_count; i++)
+        cfn_price_node(model, prices, scale, i, out);
 }

@@ -14,6 +14,9 @@ struct cfn_trws {
     /* 0 or more. Far above all costs it forbids, and 10^30 would, too; but messages add and take off shares
      * of it, and what is left of a sum with 10^30 in double is good to 10^14. */
     double drop_cost;
+    bool notes;     /* passes note what they round: */
+    bool infinite;  /* something at or above 10^29 was among it */
+    double noted;   /* the sum of the magnitudes */
     double *prices; /* running sums of lambda, time_count + 1: prices[t + 1] >= prices[t] */
 };
 
@@ -35,13 +38,19 @@ double cfn_trws_residuals(struct cfn_trws *trws, const size_t *offset, float *ou
 /* A pass whose bound is never above the optimum: long double, exact tables, minus a bound on all rounding
  * errors. The result is a cost: rounded up to an integer where that is safe. */
 int64_t cfn_trws_certify(struct cfn_trws *trws);
+/* A pass as cfn_trws_iterate whose bound is certified, too, in double over the float tables: lower by a part
+ * in 10^7 or so. INT64_MIN: something stands for infinite cost; cfn_trws_certify does for all. Counts as two
+ * single passes. */
+int64_t cfn_trws_certify_quickly(struct cfn_trws *trws);
 /* Certified: no assignment with value a of node i costs less than out[m->offset[i] + a]; INT64_MAX: there is
- * none. out: m->value_count. Messages stay as they are. Counts as two certificates. */
-void cfn_trws_certify_values(struct cfn_trws *trws, int64_t *out);
+ * none. out: m->value_count. Messages stay as they are. -> single passes that it counts as. */
+int cfn_trws_certify_values(struct cfn_trws *trws, int64_t *out);
 /* values node by node: unary, rows of earlier neighbours as they were fixed, messages of later ones */
 void cfn_trws_round(struct cfn_trws *trws, int32_t *value);
 /* costs with `scale` times the penalties of prices, in float, for moves; out: m->value_count */
 void cfn_price_unary(const struct cfn_model *model, const double *prices, double scale, float *out);
+/* the same of one node; out as there */
+void cfn_price_node(const struct cfn_model *model, const double *prices, double scale, int32_t i, float *out);
 /* table entries that pricing every value counts as: an item adds a penalty to some 16 values */
 static inline uint64_t cfn_price_work(const struct cfn_model *model)
 {

@@ -117,7 +117,7 @@ static void without_reductions(void **state)
 static void bounds_under_any_multipliers(void **state)
 {
     uint64_t start = support_seed(5);
-    int checked = 0;
+    int checked = 0, quick_checked = 0;
     for (int round = 0; round < 1500; round++) {
         struct rng rng = {start + (uint64_t)round * 31};
         struct cfn_problem problem;
@@ -144,6 +144,11 @@ static void bounds_under_any_multipliers(void **state)
                     fail_msg("seed %llu: bound %lld, estimate %f, optimum %lld",
                              (unsigned long long)start + round, (long long)bound, estimate, (long long)best);
                 checked++;
+                int64_t quick = cfn_trws_certify_quickly(&trws);
+                if (quick > best)
+                    fail_msg("seed %llu: quick bound %lld, optimum %lld", (unsigned long long)start + round,
+                             (long long)quick, (long long)best);
+                quick_checked += quick != INT64_MIN;
             }
             free(lambda);
             cfn_trws_release(&trws);
@@ -152,8 +157,9 @@ static void bounds_under_any_multipliers(void **state)
         cfn_network_destroy(n);
         cfn_problem_release(&problem);
     }
-    print_message("%d bounds\n", checked);
+    print_message("%d bounds, %d quick ones\n", checked, quick_checked);
     assert_true(checked > 2000);
+    assert_true(quick_checked > 1000);
 }
 
 /* the incremental state agrees with evaluation from scratch, through commits and reverts */
