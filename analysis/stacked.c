@@ -1,16 +1,18 @@
 /* Scope `stacked` of decisions: where a dimension stacks weights (the experts of a mixture), and nowhere that
  * examples could be split instead.
  *
- *     tokens [b s m] -> dispatch [b e c m] -> dot up [e m h] -> gelu -> dot down [e h m] -> combine [b s m]
- *     by examples (b)                         by expert (e) ..........................      by examples
+ *     tokens [b s m] -> dispatch [b e c m] -> up [e m h] -> gelu -> down [e h m] -> combine [b s m]
+ *     by examples (b)                         by expert (e) ...................     by examples
  *
- * A decision on all of the dimension's factors takes dispatch and combine, too, and so has every device read all
- * tokens; one on the examples first takes the products with the weights, and gathers these. In scope `stacked`
- * each keeps its own, and what lies between is exchanged by all_to_all (GShard, Lepikhin and Lee 2020).
+ * A decision on all of the dimension's factors takes dispatch and combine, too, and so has every device read
+ * all tokens; one on the examples first takes the products with the weights, and gathers these. In scope
+ * `stacked` each keeps its own, and what lies between is exchanged by all_to_all (GShard, Lepikhin and Lee
+ * 2020).
  *
- * In the scope are the products that have the dimension in both operands and the result, in colors where one such
- * operand is made of weights; what is computed between two of these, with no other product in between; and what
- * hangs together with them and holds no examples: weights, their gradients, the update. Looks at no plan. */
+ * In the scope are the products that have the dimension in both operands and the result, in colors where one
+ * such operand is made of weights; what is computed between two of these, with no other product in between;
+ * and what hangs together with them and holds no examples: weights, their gradients, the update. Looks at no
+ * plan. */
 #include "analysis/context.h"
 #include "analysis/roles.h"
 
