@@ -7,10 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    NEAR_DEPTH = 6,
-    NEAR_VALUES = 64
-}; /* how far back, and over how many values, arguments are looked for */
+/* How far back, and over how many values, arguments are looked for: without a contraction in between, and
+ * where there are none so near (attention's own products), through them. */
+enum { NEAR_DEPTH = 6, NEAR_VALUES = 64, FAR_DEPTH = 32, FAR_VALUES = 1024 };
 enum { LOCATION_ROOM = 160, TYPE_ROOM = 96, SPEC_ROOM = 256 }; /* of texts in a report */
 
 static bool said(const struct report_constraint *constraint, const char *name)
@@ -38,50 +37,81 @@ static uint32_t returned(const struct ir_program *program, const struct ir_value
     return ir_operand(program, program->block_ops[block->ops + block->op_count - 1], carried->index);
 }
 
-static void add_near(uint32_t *values, uint32_t *depths, uint32_t *count, uint32_t value, uint32_t depth)
+struct near {
+    const struct nda *n;
+    struct report_constraint *constraint;
+    uint32_t most_depth, most_values;
+    bool through;                              /* contractions */
+    const char *others[REPORT_NEAR_ARGUMENTS]; /* arguments that are no parameters */
+    uint32_t other_count;
+    uint32_t values[FAR_VALUES], depths[FAR_VALUES], count;
+};
+
+static void add_near(struct near *near, uint32_t value, uint32_t depth)
 {
-    if (*count == NEAR_VALUES)
+    if (near->count == near->most_values)
         return;
-    values[*count] = value;
-    depths[(*count)++] = depth;
+    near->values[near->count] = value;
+    near->depths[near->count++] = depth;
 }
 
-/* Arguments that a value is made of without another contraction in between, parameters before others: what
- * tells the fifth layer's product from the fourth's. Of what a loop carries: of its beginning, and of what
- * the body returns. */
+static void note_argument(struct near *near, const struct nda_argument *argument)
+{
+    struct report_constraint *constraint = near->constraint;
+    if (argument->role != NDA_ROLE_PARAMETER && near->other_count < REPORT_NEAR_ARGUMENTS)
+        near->others[near->other_count++] = argument->name;
+    else if (argument->role == NDA_ROLE_PARAMETER && constraint->argument_count < REPORT_NEAR_ARGUMENTS &&
+             !said(constraint, argument->name))
+        constraint->arguments[constraint->argument_count++] = argument->name;
+}
+
+/* what the value at that place is made of; of what a loop carries, its beginning, and what the body gives */
+static void look_behind(struct near *near, uint32_t at)
+{
+    const struct ir_program *program = near->n->program;
+    const struct ir_value *from = &program->values[near->values[at]];
+    uint32_t loop = loop_of(program, near->values[at]), depth = near->depths[at];
+    if (loop != IR_NONE && depth < near->most_depth) {
+        add_near(near, ir_operand(program, loop, from->index), depth + 1);
+        if (!at)
+            add_near(near, returned(program, from), 0);
+    }
+    if (from->op == IR_NONE || depth == near->most_depth ||
+        (at && !near->through && nda_is_contraction(near->n, from->op)))
+        return;
+    for (uint32_t i = 0; i < program->ops[from->op].operand_count; i++)
+        add_near(near, ir_operand(program, from->op, i), depth + 1);
+}
+
+static void look_for_arguments(struct near *near, uint32_t value)
+{
+    near->count = 0;
+    add_near(near, value, 0);
+    for (uint32_t at = 0; at < near->count; at++) {
+        const struct ir_value *from = &near->n->program->values[near->values[at]];
+        if (from->op == IR_NONE && from->block == near->n->block)
+            note_argument(near, &near->n->arguments[from->index]);
+        else
+            look_behind(near, at);
+    }
+}
+
+/* Arguments that a value is made of, nearest first, without another contraction in between where there are
+ * any, parameters before others: what tells the fifth layer's product from the fourth's. */
 static void name_arguments(const struct nda *n, uint32_t value, struct report_constraint *constraint)
 {
-    const struct ir_program *program = n->program;
-    uint32_t values[NEAR_VALUES], depths[NEAR_VALUES], count = 1;
-    const char *others[REPORT_NEAR_ARGUMENTS];
-    uint32_t other_count = 0;
-    values[0] = value;
-    depths[0] = 0;
-    for (uint32_t at = 0; at < count; at++) {
-        const struct ir_value *from = &program->values[values[at]];
-        if (from->op == IR_NONE && from->block == n->block) {
-            const struct nda_argument *argument = &n->arguments[from->index];
-            if (argument->role != NDA_ROLE_PARAMETER && other_count < REPORT_NEAR_ARGUMENTS)
-                others[other_count++] = argument->name;
-            else if (argument->role == NDA_ROLE_PARAMETER &&
-                     constraint->argument_count < REPORT_NEAR_ARGUMENTS && !said(constraint, argument->name))
-                constraint->arguments[constraint->argument_count++] = argument->name;
-            continue;
-        }
-        uint32_t loop = loop_of(program, values[at]);
-        if (loop != IR_NONE && depths[at] < NEAR_DEPTH) {
-            add_near(values, depths, &count, ir_operand(program, loop, from->index), depths[at] + 1);
-            if (!at)
-                add_near(values, depths, &count, returned(program, from), 0);
-        }
-        if (from->op == IR_NONE || depths[at] == NEAR_DEPTH || (at && nda_is_contraction(n, from->op)))
-            continue;
-        for (uint32_t i = 0; i < program->ops[from->op].operand_count; i++)
-            add_near(values, depths, &count, ir_operand(program, from->op, i), depths[at] + 1);
+    struct near near = {
+        .n = n, .constraint = constraint, .most_depth = NEAR_DEPTH, .most_values = NEAR_VALUES};
+    look_for_arguments(&near, value);
+    if (constraint->argument_count == 0 && near.other_count == 0) {
+        near.through = true;
+        near.most_depth = FAR_DEPTH;
+        near.most_values = FAR_VALUES;
+        look_for_arguments(&near, value);
     }
-    for (uint32_t i = 0; constraint->argument_count == 0 && i < other_count; i++)
-        if (!said(constraint, others[i]))
-            constraint->arguments[constraint->argument_count++] = others[i];
+    for (uint32_t i = 0; constraint->argument_count == 0 && i < near.other_count; i++)
+        if (!said(constraint, near.others[i]))
+            constraint->arguments[constraint->argument_count++] = near.others[i];
 }
 
 /* an argument of a loop's body that the body returns as it is: what the loop only reads */

@@ -122,6 +122,23 @@ def test_results_of_loops():
     same(function(*args), jax.jit(by_hand(function, [each]))(*args))
 
 
+def test_results_of_loops_that_read_weights():
+    """A weight that the body multiplies by is none of a loop's results, though it looks like the gradient that the loop adds up."""
+    def function(x, w):
+        def loss(w):
+            return jax.lax.scan(lambda h, _: (jnp.tanh(h @ w), None), x, None, length=3)[0].sum()
+
+        return jax.grad(loss)(w)
+
+    here = f"test_constrain.py:{test_results_of_loops_that_read_weights.__code__.co_firstlineno + 4}"
+    args, spec = (jnp.full((8, 16), 0.1), jnp.full((16, 16), 0.1)), jax.sharding.PartitionSpec("data")
+    each = constraining.Constraint("stablehlo.while", here, "jit(f)/transpose(jvp())/while", 0, 1, "f32[16,16]", spec, (), ())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", toast.DoubtfulConstraintWarning)
+        assert written(by_hand(function, [each]), *args) == 1, each
+    same(function(*args), jax.jit(by_hand(function, [each]))(*args))
+
+
 def test_remat_and_functions():
     """What remat computes again from (JAX makes a barrier of it), and an op of a shared function, which has no place of its own."""
     def function(x, w):
@@ -300,5 +317,6 @@ def test_bytes():
 
 if __name__ == "__main__":
     sys.exit(support.run_all(*([test_bytes] if sys.argv[1:] == ["bytes"] else [test_numbers, test_each_once, test_in_scan, test_loops,
-                                                                                         test_results_of_loops, test_remat_and_functions, test_scopes, test_products_are_seen,
+                                                                                         test_results_of_loops, test_results_of_loops_that_read_weights,
+                                                                                         test_remat_and_functions, test_scopes, test_products_are_seen,
                                                                                          test_doubt, test_said, test_sums, test_sums_of_loops, test_not_found])))

@@ -133,12 +133,17 @@ class _Body:
         return list(self.closed.jaxpr.invars[len(self.constants) + self.carries:])
 
 
+def _only_sliced(body: Any, variable: Any) -> bool:
+    return not any(variable is atom and (eqn.primitive.name != "dynamic_slice" or k > 0) for eqn in body.eqns for k, atom in enumerate(eqn.invars))
+
+
 @dataclasses.dataclass(frozen=True)
 class _Loop:
     """A scan or a while by its parts."""
     bodies: list[_Body]         # the last one is run each time; a while's condition before it
     inputs: list[int]           # operands that it only reads
-    passed: list[int]           # of those what no result is: a module's loop hands them on before what changes
+    passed: list[int]           # of those what no result is: a module's loop hands them on before what changes, where its body takes
+                                # slices of them alone (what it reads otherwise it names itself)
     carried: list[int]          # results that are another value each time: what it carries, then what it stacks
     carries: int
     begins: int                 # the operand that the first of these begins with
@@ -155,7 +160,8 @@ class _Loop:
                                _Body("body_jaxpr", params["body_jaxpr"], variables[condition:constants], carries)], range(0)
         body, before = bodies[-1].closed.jaxpr, len(bodies[-1].constants)
         kept = [i for i in range(carries) if body.outvars[i] is body.invars[before + i]]
-        passed = [*range(constants), *stacked]
+        named = constants - before      # a while's condition has constants of its own
+        passed = [*(k for k in range(named, constants) if _only_sliced(body, body.invars[k - named])), *stacked]
         return _Loop(bodies, [*range(constants), *(constants + i for i in kept), *stacked], passed,
                      [i for i in range(len(eqn.outvars)) if i not in kept], carries, constants)
 
