@@ -1,28 +1,11 @@
 /* timeout: 120 */
 /* What a price depends on (cost/equal.c): plans that walk to the same steps have one price, and whatever a
  * price reads tells two programs apart. */
-#include "cost/internal.h"
-#include "subject.h"
-#include "support.h"
+#include "afresh.h"
 
 #include <stdlib.h>
 
 enum { PLANS = 300 };
-
-static struct price price_afresh(const struct subject *subject, const struct plan *plan,
-                                 struct hash128 *identity)
-{
-    struct spmd_local local = {0};
-    struct price_scratch *scratch = NULL;
-    struct price out;
-    struct error e;
-    ASSERT_OK(spmd_walk(subject->context, plan, evaluator_options(subject->evaluator), &local, &e), &e);
-    *identity = price_identity(&local);
-    price_local(&local, &subject->machine, &scratch, NULL, &out);
-    price_scratch_destroy(scratch);
-    spmd_local_release(&local);
-    return out;
-}
 
 static void open_model(struct subject *subject, const char *name)
 {

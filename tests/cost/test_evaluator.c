@@ -1,8 +1,7 @@
 /* timeout: 120 */
 /* Evaluations of real modules: what is remembered equals what is computed afresh, in any order; the order of
  * prices; donation and baselines at the sizes the models have. */
-#include "subject.h"
-#include "support.h"
+#include "afresh.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,19 +12,6 @@ static void open_model(struct subject *subject, const char *path, const char *me
     ASSERT_OK(subject_file(subject, path, &e), &e);
     ASSERT_OK(subject_mesh(subject, mesh, &e), &e);
     ASSERT_OK(subject_device(subject, "a100-40", 0, &e), &e);
-}
-
-static struct price price_afresh(const struct subject *subject, const struct plan *plan)
-{
-    struct spmd_local local = {0};
-    struct price_scratch *scratch = NULL;
-    struct price out;
-    struct error e;
-    ASSERT_OK(spmd_walk(subject->context, plan, evaluator_options(subject->evaluator), &local, &e), &e);
-    price_local(&local, &subject->machine, &scratch, NULL, &out);
-    price_scratch_destroy(scratch);
-    spmd_local_release(&local);
-    return out;
 }
 
 static const char *const models[] = {"small/t2b.mlir", "small/gns.mlir",  "small/t2b_scan.mlir",
@@ -54,7 +40,7 @@ static void session_equals_full_recomputation(void **state)
                 plan_copy(&plan, plan_context_start(subject.context));
             else
                 plan_apply(subject.context, &plan, decisions[rng_below(&rng, offered)]);
-            struct price fresh = price_afresh(&subject, &plan), first, again;
+            struct price fresh = price_afresh(&subject, &plan, NULL), first, again;
             struct cost cost;
             ASSERT_OK(evaluator_price(one, &plan, &first, &cost, &e), &e);
             ASSERT_OK(evaluator_price(one, &plan, &again, NULL, &e), &e);
@@ -82,7 +68,7 @@ static void replicated_is_the_unsharded_module(void **state)
     struct error e;
     open_model(&subject, SUPPORT_MODELS "t2b.mlir.gz", "data=4,model=4");
     const struct price *price = evaluator_unsharded(subject.evaluator);
-    struct price start = price_afresh(&subject, plan_context_start(subject.context));
+    struct price start = price_afresh(&subject, plan_context_start(subject.context), NULL);
     assert_memory_equal(&start, price, sizeof start);
     assert_int_equal(price->communication_ps, 0);
     /* 2.507 billion parameters: bfloat16 and two float32 moments, donated */
@@ -94,7 +80,7 @@ static void replicated_is_the_unsharded_module(void **state)
     plan_init(&plan, subject.nda, &subject.mesh);
     plan_copy(&plan, plan_context_start(subject.context));
     plan_replay(subject.context, baseline.decisions, &baseline.count, &plan);
-    struct price fsdp = price_afresh(&subject, &plan);
+    struct price fsdp = price_afresh(&subject, &plan, NULL);
     assert_true(fsdp.step_ps * 10 < price->step_ps);
     assert_true(fsdp.peak_bytes * 10 < price->peak_bytes);
     assert_in_range(fsdp.argument_bytes, price->argument_bytes / 16, price->argument_bytes / 16 + 1000000);
@@ -132,9 +118,9 @@ static void ordered_blocks_take_the_results_memory(void **state)
     ASSERT_OK(plan_baseline_find(subject.context, "fsdp:model", &baseline, &e), &e);
     for (uint32_t i = 0; i < baseline.count; i++)
         plan_apply(subject.context, &plan, baseline.decisions[i]);
-    assert_int_equal(price_afresh(&subject, &plan).program_peak_bytes, 67584);
+    assert_int_equal(price_afresh(&subject, &plan, NULL).program_peak_bytes, 67584);
     subject.machine.backend = cost_backend(COST_XLA_CPU);
-    assert_int_equal(price_afresh(&subject, &plan).program_peak_bytes, 71680);
+    assert_int_equal(price_afresh(&subject, &plan, NULL).program_peak_bytes, 71680);
     plan_release(&plan);
     subject_close(&subject);
 }
@@ -143,7 +129,7 @@ static void ordered_blocks_take_the_results_memory(void **state)
 static void check_peak(struct subject *subject, const struct plan *plan)
 {
     struct spmd_local local = {0};
-    struct price price = price_afresh(subject, plan);
+    struct price price = price_afresh(subject, plan, NULL);
     struct error e;
     uint32_t count;
     ASSERT_OK(spmd_walk(subject->context, plan, evaluator_options(subject->evaluator), &local, &e), &e);
@@ -185,7 +171,7 @@ static void orders_mean_the_same(void **state)
         plan_copy(&plan, plan_context_start(subject.context));
         for (int step = 0; step < 4; step++) {
             plan_apply(subject.context, &plan, decisions[rng_below(&rng, offered)]);
-            struct price program = price_afresh(&subject, &plan), other;
+            struct price program = price_afresh(&subject, &plan, NULL), other;
             if (program.peak_order == COST_ORDER_HIDING)
                 assert_int_equal(program.peak_bytes, program.hiding_peak_bytes);
             else
