@@ -29,7 +29,7 @@ static const struct cost_backend backends[COST_COMPILERS] = {
                       .fusion = COST_FUSE_BYTES | COST_FUSE_EFFORT | COST_FUSE_ROWS | COST_FUSE_SIBLINGS |
                                 COST_FUSE_LAUNCH | COST_FUSE_GATHER | COST_FUSE_COPIES | COST_FUSE_BATCHED |
                                 COST_FUSE_PADDED | COST_FUSE_STRIDED | COST_FUSE_WORK | COST_FUSE_NORMS |
-                                COST_FUSE_GATHERED | COST_FUSE_COLUMNS,
+                                COST_FUSE_GATHERED | COST_FUSE_COLUMNS | COST_FUSE_ADDED,
                       .matmul_fraction = 0.884,
                       .matmul_bytes = 0.28,
                       .matmul_fixed_ps = 5700 * NS,
@@ -58,7 +58,8 @@ static const struct cost_backend backends[COST_COMPILERS] = {
     [COST_XLA_TPU] = {.name = "xla_tpu",
                       .fusion = COST_FUSE_BYTES | COST_FUSE_SIBLINGS | COST_FUSE_GATHER | COST_FUSE_TURNED |
                                 COST_FUSE_PRODUCTS | COST_FUSE_PICKS | COST_FUSE_SCORES | COST_FUSE_JOINS |
-                                COST_FUSE_REPEATS | COST_FUSE_BATCHES | COST_FUSE_ZEROS | COST_FUSE_EPILOGUE,
+                                COST_FUSE_REPEATS | COST_FUSE_BATCHES | COST_FUSE_ZEROS | COST_FUSE_EPILOGUE |
+                                COST_FUSE_POLYNOMIALS,
                       .least_order = true,
                       .best_fit = true,
                       .idle_least = 15,

@@ -38,7 +38,9 @@ enum cost_fusion_rule {
     COST_FUSE_ZEROS = 524288,     /* of many rows scattered into zeros, the scatter makes the zeros */
     COST_FUSE_EPILOGUE = 1048576, /* what is computed of a product's result alone is stored instead of it */
     COST_FUSE_GATHERED = 2097152, /* kernels read gathered rows from where they lie; zeros are made at once */
-    COST_FUSE_COLUMNS = 4194304   /* a sum of columns takes a kernel of its own */
+    COST_FUSE_COLUMNS = 4194304,  /* a sum of columns takes a kernel of its own */
+    COST_FUSE_ADDED = 8388608,    /* rows scattered into zeros and added to an array go into that */
+    COST_FUSE_POLYNOMIALS = 16777216 /* erf, sine and the like are stored where several kernels read them */
 };
 
 /* Bandwidth of one collective inside a host as a share of a device's link peak, and its time beside that: of

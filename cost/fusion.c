@@ -166,12 +166,21 @@ static inline void push_value(struct price_scratch *scratch, const struct spmd_l
         push_root(scratch, scratch->pool[first + i].value, scratch->pool[first + i].bytes, cut);
 }
 
+/* what the kernel reads that made a buffer */
+static void push_made_of(struct price_scratch *scratch, uint32_t value)
+{
+    uint32_t first = scratch->values[value].roots, count = scratch->values[value].root_count;
+    for (uint32_t i = 0; i < count; i++)
+        push_root(scratch, scratch->pool[first + i].value, scratch->pool[first + i].bytes, INT64_MAX);
+}
+
 /* the union of the operands' roots, at the end of the pool */
 static uint32_t collect_roots(struct price_scratch *scratch, const struct spmd_local *local,
                               const struct spmd_step *step)
 {
     uint8_t class = price_info_of(scratch, step)->class;
-    uint32_t first = (uint32_t)scratch->pool_count;
+    uint32_t first = (uint32_t)scratch->pool_count,
+             anew = class == OP_MATMUL ? price_made_anew(scratch, local, step) : SPMD_NONE;
     scratch->mark++;
     int64_t result_bytes = step->result_count ? local->values[step->results].bytes : 0;
     for (uint32_t operand = 0; operand < step->operand_count; operand++) {
@@ -181,7 +190,11 @@ static uint32_t collect_roots(struct price_scratch *scratch, const struct spmd_l
         if (gathers && scratch->rules & COST_FUSE_GATHERED && cut >= local->values[value].bytes)
             cut = local->values[value].bytes -
                   1; /* it is not read element by element: nothing is written over it */
-        push_value(scratch, local, value, cut);
+        if (value == anew && scratch->values[value].state == VALUE_BUFFER &&
+            scratch->values[value].root_count)
+            push_made_of(scratch, value);
+        else
+            push_value(scratch, local, value, cut);
     }
     return first;
 }
@@ -250,6 +263,9 @@ static void make_kernel(struct price_scratch *scratch, const struct spmd_local *
         scratch->values[entry->results + result].wide =
             scratch->wide_bf16 && price_widens(scratch, local, entry->results + result);
     }
+    scratch->values[entry->results].roots = first;
+    scratch->values[entry->results].root_count =
+        (uint8_t)at_most((int64_t)scratch->pool_count - first, UINT8_MAX);
     scratch->values[entry->results].twice = entry->result_count == 1 && stored_twice(scratch, local, entry);
     scratch->values[entry->results].flat = price_flat(scratch, local, entry);
     if (entry->kind == SPMD_REDUCE_SCATTER)
@@ -358,6 +374,7 @@ static inline void begin_value(struct value_work *work)
 {
     work->state = VALUE_BUFFER;
     work->mark = work->behind = 0;
+    work->root_count = 0;
     work->wide = work->scattered = work->turned = work->whole = work->inner = work->twice = 0;
     work->flat = work->reduced = work->chain = 0;
 }

@@ -95,14 +95,14 @@ struct op_info {
     uint16_t work;      /* elementwise: eighths of a byte that an H100 moves meanwhile, of each element */
     struct price_turn turns[3];  /* dots: of both operands and of the result (order.c) */
     struct price_turn thin_turn; /* .. of the right operand where one of its batch_bits has length 1 */
-    uint8_t batch_bits;          /* .. the right operand's batch dimensions */
+    uint8_t batch_bits, outer; /* .. the right operand's batch dimensions; dims that no tile has (tiles.c) */
+    uint8_t anew, anew_bits;   /* dots: 1 + the operand that an earlier one has turned otherwise; its batch */
     uint32_t product;    /* 1 + the product's op that it is stored instead of (epilogue.c); 0: of none */
     uint8_t turned_wide; /* .. the result's reader wants it in float32 */
     double flops;        /* matmuls: of the whole op, on one device */
 };
-enum {
-    ROW_MOST = 32768
-}; /* elements that a block of threads keeps; longer rows take a kernel of their own */
+/* elements that a block of threads keeps; longer rows take a kernel of their own */
+enum { ROW_MOST = 32768 };
 enum { SCORES_MOST = 2048 }; /* of rows of 4,096 libtpu 0.0.51 stores other things */
 
 /* An immutable table for one program; shared by threads. */
@@ -178,7 +178,7 @@ enum { WINDOW_ANY = 1, WINDOW_APART = 2 };
 
 /* What a value is, found forward; set when the step that defines it is reached. */
 struct value_work {
-    uint32_t roots;        /* in the pool; of a buffer none: it is its own */
+    uint32_t roots;        /* in the pool; of a buffer what its kernel reads: it is its own root */
     uint32_t mark, slot;   /* last union it was put into, and its place there */
     uint32_t last;         /* last time something needs the buffer */
     uint32_t before;       /* .. and the one before that */
@@ -198,9 +198,8 @@ struct value_work {
     uint8_t chain : 1;     /* a product is computed of it of whose result one is (siblings.c) */
     uint8_t flat : 2; /* part of an array of one row, which takes 1 << flat times its elements (tiles.c) */
 };
-enum {
-    ROOTS_MAX = 64
-}; /* GPU compilers bound a kernel's parameters; beyond this a fused value goes to memory */
+/* GPU compilers bound a kernel's parameters; beyond this a fused value goes to memory */
+enum { ROOTS_MAX = 64 };
 
 /* When a buffer is there: on the streams, and along the longest chain of dependencies. */
 struct value_times {
@@ -449,7 +448,7 @@ struct price_shape price_shape_of(const struct price_rates *rates, const struct 
 /* grows the arrays for local, takes the machine's rules and clears what a pricing accumulates */
 /* tiles.c: scratch->padding; and of one value */
 void price_tile(struct price_scratch *scratch, const struct spmd_local *local);
-int64_t price_tile_padding(const struct spmd_local *local, uint32_t value);
+void price_find_outer(struct price_program *program); /* once a program: op_info.outer */
 /* .. local size of a value's last dimension; the dimension that a reduce_scatter scatters; does it do so
  * along the last one, into blocks that do not fill words in all lanes? Then libtpu reduces the whole. */
 int64_t price_innermost_size(const struct spmd_local *local, uint32_t value);
@@ -500,10 +499,12 @@ bool price_copies_operand(const struct price_scratch *scratch, const struct spmd
                           const struct spmd_step *update);
 /* order.c: turns of the program's dots, once a program */
 void price_find_turns(struct price_program *program);
-/* order.c, by COST_FUSE_STRIDED: bytes of transactions that bring a dot's turned operands and result, beyond
- * their own bytes */
+/* order.c, by COST_FUSE_STRIDED: bytes that a dot's turned operands and result move beyond their own */
 int64_t price_strided_bytes(const struct price_scratch *scratch, const struct spmd_local *local,
                             const struct spmd_step *step);
+/* order.c, likewise: the operand made anew, as an earlier dot has it in another order; or SPMD_NONE */
+uint32_t price_made_anew(const struct price_scratch *scratch, const struct spmd_local *local,
+                         const struct spmd_step *step);
 /* order.c, likewise: is the dot's result turned by a kernel that stores it in float32? */
 bool price_turns_wide(const struct price_scratch *scratch, const struct spmd_local *local,
                       const struct spmd_step *step);

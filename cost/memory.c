@@ -370,6 +370,9 @@ static void place_copies(struct price_scratch *scratch, const struct spmd_local 
     bool wide = step->kind == SPMD_OP && step->result_count == 1 && scratch->values[step->results].wide;
     if (wide && scratch->rules & COST_FUSE_STRIDED && price_turns_wide(scratch, local, step))
         add_range(scratch, part, local->values[step->results].bytes, now); /* until it is turned */
+    uint32_t anew = price_made_anew(scratch, local, step);
+    if (anew != SPMD_NONE)
+        add_range(scratch, part, local->values[anew].bytes, now);
     if (gathered) {
         uint32_t made = scratch->at[price_gathered_by(scratch, local, step)];
         bool waits = made < now.until && is_reduced_next(scratch, local, step);

@@ -15,6 +15,10 @@
  * is what is read (gradients of scores that a softmax has in another order). A row that does not lie
  * innermost stays in no kernel: its maximum, its sum and what is made of them take one each.
  *
+ * A later dot of several batch dimensions that wants another order of what a first one has turned has it made
+ * anew, in a kernel that reads what the first one's read; with one batch dimension both read the same array.
+ * Where rows or columns are sharded what is made is stored in the order it is made in, and turned for each.
+ *
  * Facts of the program, found once: per dot, the operands and the result that are turned; per reduction,
  * whether its rows lie innermost. Sizes are of a device, so what is long enough is found per pricing. Nothing
  * here makes a kernel or a buffer.
@@ -43,7 +47,7 @@ struct orders {
     struct price_program *out;
     const struct ir_program *program;
     struct order *values; /* per value */
-    uint8_t *turned;      /* per value: a dot has had it turned */
+    struct order *turned; /* per value: the order that a dot has had it turned into; of rank 0: none has */
 };
 
 static struct order plain_order(const struct ir_program *program, uint32_t value, uint32_t birth)
@@ -138,6 +142,16 @@ static struct ir_dims other_dims(uint8_t rank, const struct ir_dims *batch, cons
     return others;
 }
 
+/* A value that the first dot has turned into another order than this dot wants it in: it is made anew. */
+static void make_anew(struct orders *orders, uint32_t op, uint32_t operand, const struct ir_dims *batch)
+{
+    struct op_info *info = &orders->out->ops[op];
+    info->anew = (uint8_t)(operand + 1);
+    info->anew_bits = 0;
+    for (uint32_t i = 0; i < batch->count; i++)
+        info->anew_bits |= (uint8_t)(1u << batch->at[i]);
+}
+
 /* an operand that no matrix is, and that an elementwise kernel makes: the first dot that reads it has it
  * turned */
 static void turn_operand(struct orders *orders, uint32_t op, uint32_t operand, const struct ir_dims *batch,
@@ -145,15 +159,21 @@ static void turn_operand(struct orders *orders, uint32_t op, uint32_t operand, c
 {
     uint32_t value = ir_operand(orders->program, op, operand);
     const struct order *order = &orders->values[value];
-    if (!order->rank || order->any || !order->computed || orders->turned[value])
+    if (!order->rank || order->any || !order->computed)
         return;
     struct ir_dims others = other_dims(order->rank, batch, contract);
     struct order left = matrix(batch, &others, contract), right = matrix(batch, contract, &others);
     if (memcmp(order->at, left.at, order->rank) == 0 || memcmp(order->at, right.at, order->rank) == 0)
         return;
     struct op_info *info = &orders->out->ops[op];
-    orders->turned[value] = 1;
-    info->turns[operand] = turn_between(orders->program, value, order, operand ? &right : &left);
+    const struct order *wanted = operand ? &right : &left, *first = &orders->turned[value];
+    if (first->rank) {
+        if (memcmp(first->at, wanted->at, wanted->rank) != 0)
+            make_anew(orders, op, operand, batch);
+        return;
+    }
+    orders->turned[value] = *wanted;
+    info->turns[operand] = turn_between(orders->program, value, order, wanted);
     if (operand == 0)
         return;
     info->thin_turn = turn_between(orders->program, value, order, &left);
@@ -329,6 +349,28 @@ static int64_t strided_bytes(const struct spmd_local *local, uint32_t value, str
     return value_elements(local, value) * TRANSACTION_BYTES - local->values[value].bytes;
 }
 
+uint32_t price_made_anew(const struct price_scratch *scratch, const struct spmd_local *local,
+                         const struct spmd_step *step)
+{
+    const struct op_info *info = step->kind == SPMD_OP ? step_info(scratch, step) : NULL;
+    if (!info || !info->anew || !(scratch->rules & COST_FUSE_STRIDED))
+        return SPMD_NONE;
+    uint32_t value = local->operands[step->operands + info->anew - 1], by = local->values[value].step,
+             batches = 0;
+    if (by == SPMD_NONE || local->steps[by].kind != SPMD_OP ||
+        !step_info(scratch, &local->steps[by])->in_place)
+        return SPMD_NONE;
+    const struct ir_type *type = ir_value_type(local->nda->program, local->values[value].origin);
+    for (uint8_t dim = 0; dim < type->rank; dim++) {
+        int64_t here = extent(local, value, (uint8_t)(1u << dim));
+        bool batch = info->anew_bits >> dim & 1;
+        if (!batch && here < ir_type_dims(local->nda->program, type)[dim])
+            return SPMD_NONE; /* its mask depends on the device */
+        batches += batch && here > 1;
+    }
+    return batches > 1 ? value : SPMD_NONE;
+}
+
 static bool has_thin_dim(const struct spmd_local *local, uint32_t value, uint8_t dims)
 {
     for (uint8_t dim = 0; dim < ORDER_DIMS; dim++)
@@ -364,6 +406,8 @@ int64_t price_strided_bytes(const struct price_scratch *scratch, const struct sp
     const struct op_info *info = step_info(scratch, step);
     const uint32_t *operands = local->operands + step->operands;
     int64_t bytes = strided_result(local, step, info);
+    uint32_t anew = price_made_anew(scratch, local, step);
+    bytes += anew != SPMD_NONE ? local->values[anew].bytes : 0;
     for (uint32_t operand = 0; operand < 2 && operand < step->operand_count; operand++) {
         bool thin = operand == 1 && has_thin_dim(local, operands[1], info->batch_bits);
         bytes += strided_bytes(local, operands[operand], thin ? info->thin_turn : info->turns[operand],
@@ -377,7 +421,7 @@ void price_find_turns(struct price_program *out)
     const struct ir_program *program = out->nda->program;
     struct orders orders = {.out = out, .program = program};
     orders.values = mem_alloc(((size_t)program->value_count + 1) * sizeof *orders.values);
-    orders.turned = mem_zalloc((size_t)program->value_count + 1, 1);
+    orders.turned = mem_zalloc((size_t)program->value_count + 1, sizeof *orders.turned);
     for (uint32_t value = 0; value < program->value_count; value++)
         orders.values[value] = plain_order(program, value, 0);
     for (uint32_t op = 0; op < program->op_count; op++)

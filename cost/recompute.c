@@ -254,14 +254,44 @@ static uint8_t read_in_batches(const struct price_scratch *scratch, const struct
                      (ends_in_product(scratch, local, &scratch->uses[product->results]) ? READ_ENDS : 0));
 }
 
-/* Does the scatter make the zeros that it adds to? What is scattered and added to something is scattered
- * into that; many rows are sorted first, and each of the result's is written once. Few are added to zeros
- * that a kernel of their own has written. */
+enum { ADDED_HOPS = 4 };
+/* is the value in memory anyway, or a sum with something that is? */
+static bool is_stored_sum(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t value,
+                          int hops)
+{
+    uint32_t by = local->values[value].step;
+    const struct spmd_step *step = by == SPMD_NONE ? NULL : &local->steps[by];
+    if (!step || !fuses(price_info_of(scratch, step)))
+        return true;
+    bool sum = step->kind == SPMD_OP && local->nda->program->ops[step->op].code == IR_ADD;
+    for (uint32_t operand = 0; sum && hops && operand < step->operand_count; operand++)
+        if (is_stored_sum(scratch, local, local->operands[step->operands + operand], hops - 1))
+            return true;
+    return false;
+}
+
+/* Is the only thing that reads a scatter's result a sum with what is in memory anyway? XLA scatters into that
+ * (algebraic simplifier; final HLO of tied embeddings). */
+static bool is_added(const struct price_scratch *scratch, const struct spmd_local *local,
+                     const struct spmd_step *scatter)
+{
+    const struct spmd_step *user = &local->steps[scratch->uses[scatter->results].user];
+    if (scratch->uses[scatter->results].uses != 1 || user->kind != SPMD_OP ||
+        local->nda->program->ops[user->op].code != IR_ADD)
+        return false;
+    const uint32_t *operands = local->operands + user->operands;
+    return is_stored_sum(scratch, local, operands[operands[0] == scatter->results], ADDED_HOPS);
+}
+
+/* Does the scatter make the zeros that it adds to? libtpu scatters what is added to something into that; many
+ * rows are sorted first, and each of the result's is written once. Few are added to zeros that a kernel of
+ * their own has written. */
 enum { MANY_ROWS = 16 }; /* .. of so many of the result, or more */
 static bool makes_zeros(const struct price_scratch *scratch, const struct spmd_local *local,
                         const struct spmd_step *scatter, const struct op_info *info)
 {
-    if (!(scratch->rules & COST_FUSE_ZEROS) || info->class != OP_UPDATE || info->update != 2)
+    if (!(scratch->rules & (COST_FUSE_ZEROS | COST_FUSE_ADDED)) || info->class != OP_UPDATE ||
+        info->update != 2)
         return false;
     const uint32_t *operands = local->operands + scatter->operands;
     uint32_t into = local->values[operands[0]].step;
@@ -269,6 +299,8 @@ static bool makes_zeros(const struct price_scratch *scratch, const struct spmd_l
         ir_opcode_family((enum ir_opcode)local->nda->program->ops[local->steps[into].op].code) !=
             IR_FAMILY_BROADCAST)
         return false;
+    if (scratch->rules & COST_FUSE_ADDED)
+        return is_added(scratch, local, scatter);
     const struct value_use *result = &scratch->uses[scatter->results];
     bool added =
         result->uses == 1 && price_info_of(scratch, &local->steps[result->user])->class == OP_ELEMENTWISE;
@@ -593,6 +625,13 @@ uint32_t price_epilogue_of(const struct price_scratch *scratch, const struct spm
     return as_large ? product : NDA_NONE;
 }
 
+/* computed from polynomials in several cases, which libtpu does once */
+static bool is_polynomial(const struct spmd_local *local, const struct spmd_step *step)
+{
+    uint16_t code = step->kind == SPMD_OP ? local->nda->program->ops[step->op].code : IR_UNKNOWN;
+    return code == IR_CHLO_ERF || code == IR_CHLO_ERFC || code == IR_SINE || code == IR_COSINE;
+}
+
 bool price_rather_fused(const struct price_scratch *scratch, const struct spmd_local *local,
                         const struct spmd_step *step, const struct op_info *info)
 {
@@ -618,6 +657,9 @@ bool price_rather_fused(const struct price_scratch *scratch, const struct spmd_l
         before_gathered_gain(scratch, local, step->results))
         return false;
     if (use->kernel == KERNEL_SEVERAL && price_epilogue_of(scratch, local, step) != NDA_NONE)
+        return false;
+    if (use->kernel == KERNEL_SEVERAL && scratch->rules & COST_FUSE_POLYNOMIALS &&
+        is_polynomial(local, step) && scratch->again[step->results].total)
         return false;
     return use->kernel != KERNEL_SEVERAL || rather_repeated(scratch, local, step->results);
 }

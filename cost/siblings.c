@@ -122,8 +122,9 @@ static void chain(struct price_scratch *scratch, const struct spmd_local *local,
     k->follows = true;
 }
 
-/* Kernels that read nothing: zeros that are scattered into. Those of one size are made at once, when the
- * first of them is needed. Source: final HLO of XLA:GPU (graph: loop_broadcast_fusion with eight results). */
+/* Kernels that read nothing: zeros that are scattered into. Those of as many elements of one size are made at
+ * once, when the first of them is needed. Source: final HLO of XLA:GPU (graph: loop_broadcast_fusion with
+ * eight results). */
 enum { ZEROS_KNOWN = 8 };
 struct zeros {
     uint32_t leaders[ZEROS_KNOWN], count;
@@ -132,10 +133,12 @@ struct zeros {
 static void join_zeros(struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel,
                        struct zeros *zeros)
 {
-    int64_t bytes = local->values[local->steps[scratch->kernels[kernel].step].results].bytes;
+    int64_t bytes = local->values[local->steps[scratch->kernels[kernel].step].results].bytes,
+            elements = scratch->groups[kernel].elements;
     for (uint32_t i = 0; i < zeros->count; i++) {
         uint32_t leader = zeros->leaders[i];
-        if (local->values[local->steps[scratch->kernels[leader].step].results].bytes == bytes) {
+        if (local->values[local->steps[scratch->kernels[leader].step].results].bytes == bytes &&
+            scratch->groups[leader].elements == elements) {
             scratch->groups[kernel].leader = leader;
             chain(scratch, local, leader, kernel);
             return;

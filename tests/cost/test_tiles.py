@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # label: unit
-"""Bytes of arguments in a TPU's tiles of 8 x 128, and of masks that a rectifier stores, worked out by hand; for other compilers
-a value takes its elements."""
+"""Bytes of arguments in a TPU's tiles of 8 x 128, of products with batches, whose batches no tile has, and of masks that a rectifier
+stores, worked out by hand; for other compilers a value takes its elements."""
 import os
 import pathlib
 import sys
@@ -29,6 +29,17 @@ def argument_bytes(kind, device):
     if price['peak_bytes'] != price['argument_bytes'] + price['output_bytes'] or price['output_bytes'] != price['argument_bytes']:
         sys.exit(f'{kind} on {device}: result and argument are alike: {price}')
     return price['argument_bytes']
+
+
+def product_bytes(batch, device):
+    """of a product of 197 rows and columns, negated and turned"""
+    left, product = f'tensor<{batch}x197x64xf32>', f'tensor<{batch}x197x197xf32>'
+    turned = f'tensor<197x{batch}x197xf32>'
+    price = price_of(f'func.func @main(%a: {left}) -> {turned} {{\n'
+                     f'  %0 = stablehlo.dot_general %a, %a, batching_dims = [0] x [0], contracting_dims = [2] x [2] : '
+                     f'({left}, {left}) -> {product}\n  %1 = stablehlo.transpose %0, dims = [1, 0, 2] : ({product}) -> {turned}\n'
+                     f'  %2 = stablehlo.negate %1 : {turned}\n  return %2 : {turned}\n}}\n', device)
+    return price['output_bytes']
 
 
 MASKS = [  # a product's dimensions; bytes that a TPU stores of the rectifier's mask
@@ -59,6 +70,10 @@ for kind, elements, tiled in CASES:
         found = argument_bytes(kind, device)
         if found != expected * size:
             sys.exit(f'{kind} on {device}: {found} bytes, not {expected * size}')
+for device, expected in (('tpu-v5p', 128 * 200 * 256), ('h100', 128 * 197 * 197)):
+    found = product_bytes(128, device)
+    if found != expected * 4:
+        sys.exit(f'a product with 128 batches on {device}: {found} bytes, not {expected * 4}')
 for dims, packed in MASKS:
     found = mask_bytes(dims, 'tpu-v6e')
     if not packed <= found <= packed * 1.03:      # a TPU's heap idles a little
