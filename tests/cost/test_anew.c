@@ -241,9 +241,8 @@ static void scattered_rows_are_added_in_place(void **state)
 #undef ROWS
 }
 
-/* rows scattered into zeros, a product that waits for their sum, and rows scattered into other"
-" zeros behind it:
- * as many of one type are made at once, before the product; as many bytes of another type are not */
+/* rows scattered into zeros, a product that waits for their sum, and rows scattered into other zeros behind
+ * it: as many of one type are made at once, before the product; as many bytes of another type are not */
 static void zeros_of_one_type_are_made_at_once(void **state)
 {
     for (int halves = 0; halves < 2; halves++) {
