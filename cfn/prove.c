@@ -14,7 +14,8 @@
  *             for what uses little and one for what uses much; where usage does not matter one for each
  *             value near the leaf's bound, and one for all others together
  *   prune     values that do not fit beside everyone else's least usage; children at or above the best answer
- *   raise     w->bound to the least bound of all leaves, or to the best answer when none is left
+ *   raise     w->bound to the least bound of all leaves, of those too that another worker has, or to the
+ *             best answer when none is left
  *
  * Bounds are certified ones throughout, so the result is a proof. Multipliers, messages and prices are left
  * as they were found. Interrupted work is dropped whole: a leaf is either expanded or as it was. */
@@ -75,6 +76,11 @@ static double probe_work(const struct cfn_model *model, double values)
 double cfn_prove_probe_work(const struct cfn_model *model)
 {
     return cfn_prove_suits(model) ? probe_work(model, (double)model->value_count) : HUGE_VAL;
+}
+
+double cfn_prove_leaf_work(const struct cfn_model *model)
+{
+    return 2.0 * (LEAF_STEPS + 2 * CHILD_STEPS + 3 * END_PASSES) * (double)model->table_work;
 }
 
 bool cfn_prove_suits(const struct cfn_model *model)
@@ -698,12 +704,20 @@ static void expand(struct proving *proving)
     leaves->gain[node] = leaves->gain[node] < 0 ? gain : gain_kept * leaves->gain[node] + gain_new * gain;
 }
 
-static void raise_bound(struct cfn_worker *worker)
+static void raise_bound(struct cfn_worker *worker, int64_t best)
 {
     const struct cfn_leaves *leaves = &worker->leaves;
-    int64_t bound = leaves->count ? leaves->bound[least_leaf(leaves)] : worker->best.cost;
-    bound = bound < worker->best.cost ? bound : worker->best.cost;
+    int64_t bound = cfn_leaves_least(leaves);
+    if (leaves->shared && leaves->elsewhere < bound)
+        bound = leaves->elsewhere;
+    bound = bound < best ? bound : best;
     worker->bound = bound > worker->bound ? bound : worker->bound;
+}
+
+void cfn_prove_join(struct cfn_worker *worker, struct cfn_worker *other, int64_t best)
+{
+    cfn_leaves_join(worker->model, &worker->leaves, &other->leaves);
+    raise_bound(worker, best);
 }
 
 void cfn_prove_phase(struct cfn_worker *worker, double probing)
@@ -741,7 +755,7 @@ void cfn_prove_phase(struct cfn_worker *worker, double probing)
            (size_t)worker->leaves.count * model->value_count < most_mask_bytes)
         expand(&proving);
     if (worker->leaves.begun)
-        raise_bound(worker);
+        raise_bound(worker, worker->best.cost);
     worker->trws.dropped = NULL;
     memcpy(worker->trws.message, proving.message,
            worker->trws.model->message_count * sizeof *proving.message);

@@ -16,9 +16,15 @@
 bool cfn_prove_suits(const struct cfn_model *model);
 /* table entries that probing every value touches; HUGE_VAL: the model is too large for it anyway */
 double cfn_prove_probe_work(const struct cfn_model *model);
+/* table entries that branching on a leaf touches, or so: itself and two children */
+double cfn_prove_leaf_work(const struct cfn_model *model);
 /* Until the phase ends or no leaf is left. Needs a best answer and multipliers; raises w->bound, may find
  * better answers. probing: table entries that probing values at the root may take; where they are too many
  * for it, none is probed. */
 void cfn_prove_phase(struct cfn_worker *worker, double probing);
+/* After phases of two workers that share the leaves (cfn_leaves_share): all are with the first again, and its
+ * bound is the least of both, at most `best`, what the best answer that either knows costs. Both are to know
+ * that answer before they go on: leaves that reach it are gone. */
+void cfn_prove_join(struct cfn_worker *worker, struct cfn_worker *other, int64_t best);
 
 #endif

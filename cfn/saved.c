@@ -1,8 +1,8 @@
 /* A search between two phases as bytes, and back. One function a struct describes the layout for both
  * directions: `bytes` copies out of the struct or into it.
  *
- *   search    "cfs7" seed units | schedule | hall | worker 0 | worker 1
- *   worker    "cfw6" sizes | random state, work, points, pool, multipliers, bound, rewards, leaves, clusters'
+ *   search    "cfs8" seed units | schedule | hall | worker 0 | worker 1
+ *   worker    "cfw7" sizes | random state, work, points, pool, multipliers, bound, rewards, leaves, clusters'
  *             limit and what they moved, messages
  *
  * Native byte order and sizes: the same build reads what it wrote, others see another magic or other sizes
@@ -15,9 +15,10 @@
 
 #include <string.h>
 
-static const uint32_t magic_search = 0x37736663, magic_worker = 0x36776663; /* "cfs7", "cfw6" */
+static const uint32_t magic_search = 0x38736663, magic_worker = 0x37776663; /* "cfs8", "cfw7" */
 /* what earlier builds wrote: their schedule had other parts, their reductions left other times, their moves
- * had no rewards, their bounds no clusters, or clusters without conflicts, and their leaves no starts */
+ * had no rewards, their bounds no clusters, or clusters without conflicts, their leaves no starts,
+ * or were one worker's */
 static const uint32_t oldest_search = 0x31736663, oldest_worker = 0x31776663, /* "cfs1", "cfw1" */
     one_number = UINT32_C(1) << 24;                                           /* the magic's last digit */
 
@@ -92,8 +93,13 @@ static void tree(struct pass *pass, const struct cfn_model *model, struct cfn_le
 {
     int32_t count = leaves->count;
     flag(pass, &leaves->begun);
-    if (!leaves->begun)
+    if (!leaves->begun) {
+        if (!pass->out)
+            leaves->count = leaves->shared = 0; /* of a later state */
         return;
+    }
+    flag(pass, &leaves->shared);
+    FIELD(pass, leaves->elsewhere);
     FIELD(pass, count);
     size_t each = model->value_count + sizeof *leaves->bound + sizeof *leaves->started;
     if (!pass->out && (pass->damaged || count < 0 || (size_t)count > (size_t)(pass->end - pass->at) / each)) {

@@ -41,6 +41,8 @@ enum {
     TIGHTEN_PASSES = 6,
     TIGHTEN_IDLE_ROUNDS = 6, /* after one that gained little, before it is tried again */
     TIGHTEN_PHASES = 3,      /* lengths of a phase that tightening may take, at most; it ends by itself */
+    LEAST_SHARED = 8,        /* leaves, for two workers to branch */
+    LEAST_EXPANDED = 24,     /* that a phase of branching should have room for */
     STALE_ROUNDS = 2,        /* without a better answer, before a run ends */
 };
 static const double unit_work = 1048576; /* table entries */
@@ -156,13 +158,18 @@ static void lns_from_pool(struct cfn_worker *worker)
     cfn_point_release(&from);
 }
 
-/* the best answer of all runs; NULL: none */
-static const struct cfn_point *best_of_all(const struct cfn_search *search)
+/* the best answer of all runs as a worker knows it, without looking at the other: between phases both know
+ * the same; NULL: none */
+static const struct cfn_point *best_known(const struct cfn_search *search, const struct cfn_worker *worker)
 {
-    const struct cfn_worker *worker = &search->worker[0];
     if (search->hall.count && (!worker->has_best || search->hall.at[0].cost < worker->best.cost))
         return &search->hall.at[0];
     return worker->has_best ? &worker->best : NULL;
+}
+
+static const struct cfn_point *best_of_all(const struct cfn_search *search)
+{
+    return best_known(search, &search->worker[0]);
 }
 
 static double budget_units(const struct cfn_search *search)
@@ -179,8 +186,8 @@ static double probing_work(const struct cfn_search *search)
     return probe_share * budget_units(search) * unit_work;
 }
 
-/* Worker 0 may try to raise the bound by branching, while the other goes on with moves. */
-static bool may_prove(const struct cfn_search *search)
+/* Worker 0 may try to raise the bound by branching, while the other goes on with moves or helps. */
+static bool may_prove(const struct cfn_search *search, const struct cfn_worker *worker)
 {
     if (search->idle >= PROVE_IDLE && search->round % PROVE_IDLE_ROUNDS != 0)
         return false; /* it did not help of late: now and then, when answers and multipliers are better */
@@ -188,14 +195,14 @@ static bool may_prove(const struct cfn_search *search)
     bool suits = budget->without & CFN_WITHOUT_FIXING
                      ? cfn_prove_probe_work(search->model) < probing_work(search)
                      : cfn_prove_suits(search->model);
-    return suits && !(budget->without & CFN_WITHOUT_PROVE) && best_of_all(search);
+    return suits && !(budget->without & CFN_WITHOUT_PROVE) && best_known(search, worker);
 }
 
 /* What branching leaves out is what cannot beat the best answer of all runs: it is measured by that one,
  * always, or its bound would be none. */
 static void prove(struct cfn_search *search, struct cfn_worker *worker)
 {
-    const struct cfn_point *best = best_of_all(search);
+    const struct cfn_point *best = best_known(search, worker);
     bool has_own = worker->has_best, other = best != &worker->best;
     struct cfn_point own;
     cfn_point_create(search->model, &own);
@@ -210,6 +217,18 @@ static void prove(struct cfn_search *search, struct cfn_worker *worker)
         worker->has_best = has_own;
     }
     cfn_point_release(&own);
+}
+
+/* what share_proof parted */
+static void join_proof(struct cfn_search *search)
+{
+    struct cfn_worker *first = &search->worker[0], *second = &search->worker[1];
+    if (!first->leaves.shared || !second->leaves.begun)
+        return;
+    int64_t best = best_of_all(search)->cost;
+    if (second->has_best && second->best.cost < best)
+        best = second->best.cost;
+    cfn_prove_join(first, second, best);
 }
 
 /* Worker 0 may take longer over it, and is mostly done sooner. */
@@ -246,7 +265,7 @@ void cfn_search_work(struct cfn_search *search, int number)
     case CFN_PART_LAST_CROSS: cfn_crossover_pool(worker, CROSSOVERS); break;
     case CFN_PART_PROVE:
     case CFN_PART_LAST_LNS:
-        if (number == 0 && may_prove(search))
+        if ((number == 0 || worker->leaves.count) && may_prove(search, worker))
             prove(search, worker);
         else
             lns_from_pool(worker);
@@ -258,8 +277,10 @@ void cfn_search_work(struct cfn_search *search, int number)
 
 void cfn_search_join(struct cfn_search *search)
 {
-    bool proving = (search->part == CFN_PART_PROVE || search->part == CFN_PART_LAST_LNS) && may_prove(search);
+    bool proving = (search->part == CFN_PART_PROVE || search->part == CFN_PART_LAST_LNS) &&
+                   may_prove(search, &search->worker[0]);
     int64_t before = search->bound;
+    join_proof(search);
     for (int k = 0; k < CFN_WORKERS; k++) /* phases may end early, or pass their ends by a step */
         if ((double)search->worker[k].work > search->position * unit_work)
             search->position = (double)search->worker[k].work / unit_work;
@@ -434,6 +455,23 @@ static const struct {
     {CFN_PART_OVER, 0, 0},
 };
 
+/* whether a phase of branching gets so far that both workers should take part: where it does not, moves of
+ * the second are worth more */
+static bool has_leaf_room(const struct cfn_search *search)
+{
+    return cfn_prove_leaf_work(search->model) * LEAST_EXPANDED <
+           schedule[CFN_PART_PROVE].length * phase_units(search) * unit_work;
+}
+
+/* The second worker takes every other leaf. */
+static void share_proof(struct cfn_search *search)
+{
+    struct cfn_worker *first = &search->worker[0], *second = &search->worker[1];
+    if (search->part == CFN_PART_PROVE && first->leaves.count >= LEAST_SHARED && has_leaf_room(search) &&
+        may_prove(search, first))
+        cfn_leaves_share(search->model, &first->leaves, &second->leaves);
+}
+
 /* whether the part at hand has nothing to do, as things are */
 static bool left_out(const struct cfn_search *search)
 {
@@ -445,7 +483,7 @@ static bool left_out(const struct cfn_search *search)
         return !may_dive(search);
     if (search->part == CFN_PART_LNS)
         return still_rising(search);
-    return search->part == CFN_PART_PROVE && (!may_prove(search) || still_rising(search));
+    return search->part == CFN_PART_PROVE && (!may_prove(search, &search->worker[0]) || still_rising(search));
 }
 
 static enum cfn_part follower(struct cfn_search *search)
@@ -489,6 +527,7 @@ bool cfn_search_next(struct cfn_search *search)
                         : length > 0                       ? length * phase_units(search)
                                                            : start_units(search);
         search->units = search->units < left ? search->units : left;
+        share_proof(search);
         return true;
     }
     return false;

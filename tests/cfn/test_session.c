@@ -227,14 +227,14 @@ static void earlier_builds_are_named(void **state)
     cfn_saved_write_worker(&session.search.worker[0], &part);
     ASSERT_OK(cfn_saved_read(text.at, text.size, &session.search, &e), &e);
     ASSERT_OK(cfn_saved_read_worker(part.at, part.size, &session.search.worker[0], &e), &e);
-    assert_memory_equal(text.at, "cfs7", 4);
-    for (char digit = '1'; digit < '7'; digit++) {
+    assert_memory_equal(text.at, "cfs8", 4);
+    for (char digit = '1'; digit < '8'; digit++) {
         text.at[3] = digit;
         assert_int_equal(cfn_saved_read(text.at, text.size, &session.search, &e), ERROR_INVALID_REQUEST);
         assert_non_null(strstr(e.message, "earlier build"));
     }
-    assert_memory_equal(part.at, "cfw6", 4);
-    for (char digit = '1'; digit < '6'; digit++) {
+    assert_memory_equal(part.at, "cfw7", 4);
+    for (char digit = '1'; digit < '7'; digit++) {
         part.at[3] = digit;
         assert_int_equal(cfn_saved_read_worker(part.at, part.size, &session.search.worker[0], &e),
                          ERROR_INVALID_REQUEST);
