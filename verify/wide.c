@@ -1,5 +1,5 @@
-/* A program computed in f64 (verify_wide in prove.h): a view whose floats are all f64, and complex numbers two
- * of them. Rounding is a billionth of what it is in f32, so that it hides a billionth as much: what a small
+/* A program computed in f64 (verify_wide in prove.h): a view whose floats are all f64, and complex numbers
+ * two of them. Rounding is a billionth of what it is in f32, so that it hides a billionth as much: what a small
  * gradient adds to a large parameter, one tensor's part of a norm over all.
  *
  * Only types and constants differ; ops, operands and regions are the program's own. bitcast_convert reads the
