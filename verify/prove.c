@@ -34,6 +34,7 @@ struct run {
     bool wide;                        /* in f64 */
     const struct ir_program *program; /* the original, or that of the reference's `wide` */
     double tolerance;
+    uint32_t results; /* of the program: in f64 also the numbers that it compares */
     struct verify_tensor *inputs, *outputs;
 };
 
@@ -42,6 +43,7 @@ struct verify_reference {
     struct verify_wide wide;           /* of it */
     bool widens;                       /* that is another program */
     uint32_t arguments, results, runs;
+    uint32_t compared; /* numbers that the wide one returns more */
     struct run run[RUNS];
     double tolerance;
 };
@@ -65,7 +67,7 @@ void verify_reference_destroy(struct verify_reference *reference)
         return;
     for (uint32_t i = 0; i < reference->runs; i++) {
         tensors_free(reference->run[i].inputs, reference->arguments);
-        tensors_free(reference->run[i].outputs, reference->results);
+        tensors_free(reference->run[i].outputs, reference->run[i].results);
     }
     verify_wide_release(&reference->wide);
     free(reference);
@@ -124,13 +126,13 @@ static enum error_code run_original(const struct verify_reference *reference,
     struct verify_options own = options_of(run, reference->original, options);
     run->program = run->wide ? &reference->wide.program : reference->original;
     run->tolerance = run->wide ? verify_tolerance(run->program) : reference->tolerance;
-    run->outputs = mem_zalloc(reference->results + 1, sizeof *run->outputs);
+    run->results = reference->results + (run->wide ? reference->compared : 0);
+    run->outputs = mem_zalloc(run->results + 1, sizeof *run->outputs);
     enum error_code code = verify_run(run->program, "main", 1, run->inputs, run->outputs, &own, NULL, e);
-    *usable =
-        !code && verify_compare(run->outputs, run->outputs, reference->results, 0, 0).verdict == VERIFY_EQUAL;
+    *usable = !code && verify_compare(run->outputs, run->outputs, run->results, 0, 0).verdict == VERIFY_EQUAL;
     if (!*usable) {
         tensors_free(run->inputs, reference->arguments);
-        tensors_free(run->outputs, reference->results);
+        tensors_free(run->outputs, run->results);
         run->inputs = run->outputs = NULL;
     }
     return code;
@@ -206,6 +208,9 @@ enum error_code verify_reference_create(const struct ir_program *original, uint6
     reference->original = original;
     reference->tolerance = verify_tolerance(original);
     reference->widens = verify_wide_make(original, &reference->wide);
+    reference->compared = reference->widens ? verify_compared_count(original) : 0;
+    if (reference->compared)
+        verify_wide_return_compared(&reference->wide);
     if (options && options->given)
         code = add_run(reference, VERIFY_INPUTS_GIVEN, false, seed, options, e);
     for (int kind = 0; kind < RUNS && !code && !(options && options->given); kind++)
@@ -225,11 +230,11 @@ enum error_code verify_reference_create(const struct ir_program *original, uint6
 static enum error_code run_local(const struct verify_reference *reference, const struct run *run,
                                  const struct ir_program *program, const struct verify_boundary *boundary,
                                  const struct verify_options *given, struct verify_tensor *outputs,
-                                 struct verify_statistics *statistics, struct error *e)
+                                 uint32_t results, struct verify_statistics *statistics, struct error *e)
 {
     uint32_t devices = boundary->mesh->devices;
     struct verify_tensor *in = mem_zalloc((size_t)reference->arguments * devices + 1, sizeof *in);
-    struct verify_tensor *out = mem_zalloc((size_t)reference->results * devices + 1, sizeof *out);
+    struct verify_tensor *out = mem_zalloc((size_t)results * devices + 1, sizeof *out);
     struct verify_tensor *parts = mem_zalloc(devices + 1, sizeof *parts);
     struct verify_options options = given ? *given : (struct verify_options){0};
     enum error_code code = ERROR_OK;
@@ -241,18 +246,20 @@ static enum error_code run_local(const struct verify_reference *reference, const
     }
     if (!code)
         code = verify_run(program, "main", devices, in, out, &options, statistics, e);
-    for (uint32_t i = 0; i < reference->results && !code; i++) {
+    for (uint32_t i = 0; i < results && !code; i++) {
+        static const struct verify_sharding whole = {.rank = 0}; /* of a number that is compared */
+        const struct verify_sharding *sharding = i < reference->results ? &boundary->results[i] : &whole;
         double divergence = 0;
         for (uint32_t d = 0; d < devices; d++)
-            parts[d] = out[(size_t)d * reference->results + i];
-        code = verify_unshard(boundary->mesh, &boundary->results[i], parts, &outputs[i], &divergence, e);
+            parts[d] = out[(size_t)d * results + i];
+        code = verify_unshard(boundary->mesh, sharding, parts, &outputs[i], &divergence, e);
         if (divergence > statistics->divergence) {
             statistics->divergence = divergence;
             statistics->divergent_result = i;
         }
     }
     tensors_free(in, (size_t)reference->arguments * devices);
-    tensors_free(out, (size_t)reference->results * devices);
+    tensors_free(out, (size_t)results * devices);
     free(parts);
     return code;
 }
@@ -276,6 +283,7 @@ struct judgement {
     double worst;                        /* error over all results, each by what it is judged by */
     double off;                          /* of what the step added, where that decided; 0: it did not */
     uint32_t cancelled;                  /* results judged by what they were summed from */
+    uint32_t results;                    /* judged */
 };
 
 /* Is a result off by more than its noise explains? Where it is not determined, what is rounding may also be
@@ -326,7 +334,7 @@ static void judge_results(const struct verify_reference *reference, const struct
     judgement->status = VERIFY_PROOF_EQUAL;
     judgement->worst = 0;
     judgement->cancelled = 0;
-    for (uint32_t k = 0; k < reference->results; k++)
+    for (uint32_t k = 0; k < judgement->results; k++)
         judge_result(run, outputs, k, noise[k], magnitude[k], judgement);
 }
 
@@ -336,20 +344,19 @@ static void judge_noise(const struct verify_reference *reference, const struct r
                         const struct verify_tensor *outputs, const struct verify_options *options,
                         const struct verify_statistics *statistics, struct judgement *judgement)
 {
-    double *noise = mem_zalloc((size_t)reference->results + 1, sizeof *noise),
-           *moved = mem_zalloc((size_t)reference->results + 1, sizeof *moved),
-           *magnitude = mem_zalloc((size_t)reference->results + 1, sizeof *magnitude);
+    double *noise = mem_zalloc((size_t)run->results + 1, sizeof *noise),
+           *moved = mem_zalloc((size_t)run->results + 1, sizeof *moved),
+           *magnitude = mem_zalloc((size_t)run->results + 1, sizeof *magnitude);
     struct error e = {0};
-    if (verify_noise(run->program, run->inputs, reference->arguments, run->outputs, reference->results,
-                     options, false, noise, moved, &e) == ERROR_OK &&
-        verify_magnitudes(run->program, run->inputs, reference->results, options, magnitude, &e) ==
-            ERROR_OK) {
+    if (verify_noise(run->program, run->inputs, reference->arguments, run->outputs, run->results, options,
+                     false, noise, moved, &e) == ERROR_OK &&
+        verify_magnitudes(run->program, run->inputs, run->results, options, magnitude, &e) == ERROR_OK) {
         judge_results(reference, run, outputs, noise, magnitude, judgement);
         if (judgement->status == VERIFY_PROOF_DIFFERENT && judgement->noise > run->tolerance &&
-            verify_noise(run->program, run->inputs, reference->arguments, run->outputs, reference->results,
-                         options, true, noise, moved, &e) == ERROR_OK)
+            verify_noise(run->program, run->inputs, reference->arguments, run->outputs, run->results, options,
+                         true, noise, moved, &e) == ERROR_OK)
             judge_results(reference, run, outputs, noise, magnitude, judgement);
-        if (statistics->divergent_result < reference->results)
+        if (statistics->divergent_result < run->results)
             judgement->tolerance = fmax(judgement->tolerance, NOISES * noise[statistics->divergent_result]);
     }
     free(noise);
@@ -384,17 +391,17 @@ static void judge_added(const struct verify_reference *reference, const struct r
                         const struct verify_tensor *outputs, const struct verify_options *options,
                         struct judgement *judgement)
 {
-    double *noise = mem_zalloc((size_t)reference->results + 1, sizeof *noise),
-           *moved = mem_zalloc((size_t)reference->results + 1, sizeof *moved);
+    double *noise = mem_zalloc((size_t)run->results + 1, sizeof *noise),
+           *moved = mem_zalloc((size_t)run->results + 1, sizeof *moved);
     bool sampled = false;
     struct error e = {0};
-    for (uint32_t k = 0; k < reference->results && judgement->status != VERIFY_PROOF_DIFFERENT; k++) {
+    for (uint32_t k = 0; k < judgement->results && judgement->status != VERIFY_PROOF_DIFFERENT; k++) {
         struct verify_difference difference =
             verify_compare(&run->outputs[k], &outputs[k], 1, run->tolerance, 0);
         double off = difference.verdict == VERIFY_EQUAL ? off_of_added(run, outputs, k) : 0;
         for (int more = 0; more < 2 && off > 0 && !sampled; more++)
-            if (verify_noise(run->program, run->inputs, reference->arguments, run->outputs,
-                             reference->results, options, more, noise, moved, &e) != ERROR_OK)
+            if (verify_noise(run->program, run->inputs, reference->arguments, run->outputs, run->results,
+                             options, more, noise, moved, &e) != ERROR_OK)
                 goto out;
         sampled = sampled || off > 0;
         if (off > 0 && verify_distance(&run->outputs[k], &outputs[k]) > NOISES * moved[k]) {
@@ -409,11 +416,15 @@ out:
     free(moved);
 }
 
-/* "result 3 (params/w1)" */
-static void add_result(const struct verify_options *options, uint32_t result, struct text *text)
+/* "result 3 (params/w1)"; `results`: the original's, behind which the numbers that it compares stand */
+static void add_result(const struct verify_options *options, uint32_t result, uint32_t results,
+                       struct text *text)
 {
-    text_printf(text, "result %u", result);
-    if (options && options->result_names)
+    if (result >= results)
+        text_printf(text, "number %u of those that choices compare", result - results);
+    else
+        text_printf(text, "result %u", result);
+    if (result < results && options && options->result_names)
         text_printf(text, " (%.80s)", options->result_names[result]);
 }
 
@@ -439,7 +450,7 @@ static int64_t count_beyond(const struct verify_tensor *original, const struct v
 
 /* "result 3 (params/w1) is 0.5 instead of 0.25 at [4, 7], 64 of 512 elements differ" */
 static void describe(const struct run *run, const struct verify_tensor *outputs,
-                     const struct verify_options *options, double tolerance,
+                     const struct verify_options *options, double tolerance, uint32_t results,
                      struct verify_difference *difference)
 {
     struct text text = {0};
@@ -450,7 +461,7 @@ static void describe(const struct run *run, const struct verify_tensor *outputs,
     if (original->element != candidate->element || original->rank != candidate->rank ||
         memcmp(original->dims, candidate->dims, original->rank * sizeof *original->dims) != 0)
         return;
-    add_result(options, difference->result, &text);
+    add_result(options, difference->result, results, &text);
     text_printf(&text, " is %.9g instead of %.9g", difference->candidate, difference->reference);
     left = complex_number ? left / 2 : left;
     for (uint32_t dim = original->rank; dim-- > 0; left /= original->dims[dim])
@@ -470,6 +481,7 @@ static void describe(const struct run *run, const struct verify_tensor *outputs,
 struct trial {
     const struct run *run;
     struct verify_tensor *outputs;
+    uint32_t results; /* the original's, or, in f64 where both compare as many numbers, these, too */
     struct verify_statistics statistics;
     struct judgement judgement;
 };
@@ -481,8 +493,9 @@ static void judge(const struct verify_reference *reference, const struct verify_
     struct judgement *judgement = &trial->judgement;
     struct verify_options options = options_of(run, reference->original, given);
     *judgement = (struct judgement){
-        .difference = verify_compare(run->outputs, trial->outputs, reference->results, run->tolerance, 0),
-        .tolerance = run->tolerance};
+        .difference = verify_compare(run->outputs, trial->outputs, trial->results, run->tolerance, 0),
+        .tolerance = run->tolerance,
+        .results = trial->results};
     judgement->worst = judgement->difference.worst;
     if (judgement->difference.verdict != VERIFY_EQUAL) {
         judgement->status = VERIFY_PROOF_DIFFERENT;
@@ -501,10 +514,12 @@ static void add_run_name(const struct run *run, struct text *text)
 }
 
 /* why the trial's results are not equal */
-static void add_reason(const struct verify_options *options, struct trial *trial, struct text *text)
+static void add_reason(const struct verify_reference *reference, const struct verify_options *options,
+                       struct trial *trial, struct text *text)
 {
     struct judgement *judgement = &trial->judgement;
-    describe(trial->run, trial->outputs, options, trial->run->tolerance, &judgement->difference);
+    describe(trial->run, trial->outputs, options, trial->run->tolerance, reference->results,
+             &judgement->difference);
     text_add(text, judgement->status == VERIFY_PROOF_INCONCLUSIVE ? "rounding: " : "");
     add_run_name(trial->run, text);
     text_printf(text, ": %s", judgement->difference.what);
@@ -522,8 +537,8 @@ static void add_reason(const struct verify_options *options, struct trial *trial
 }
 
 /* What the trial adds to the report: turned choices only find errors. */
-static void report_trial(const struct verify_options *options, struct trial *trial,
-                         struct verify_report *report)
+static void report_trial(const struct verify_reference *reference, const struct verify_options *options,
+                         struct trial *trial, struct verify_report *report)
 {
     const struct verify_statistics *statistics = &trial->statistics;
     struct judgement *judgement = &trial->judgement;
@@ -540,14 +555,14 @@ static void report_trial(const struct verify_options *options, struct trial *tri
     if (judgement->status == VERIFY_PROOF_DIFFERENT ||
         (judgement->status == VERIFY_PROOF_INCONCLUSIVE && report->status == VERIFY_PROOF_EQUAL)) {
         report->status = judgement->status;
-        add_reason(options, trial, &reason);
+        add_reason(reference, options, trial, &reason);
     }
     if (report->status != VERIFY_PROOF_DIFFERENT && statistics->divergence > judgement->tolerance) {
         report->status = VERIFY_PROOF_DIFFERENT;
         text_release(&reason);
         add_run_name(trial->run, &reason);
         text_add(&reason, ": copies of ");
-        add_result(options, statistics->divergent_result, &reason);
+        add_result(options, statistics->divergent_result, reference->results, &reason);
         text_printf(&reason, " on different devices differ by %.3g", statistics->divergence);
     }
     if (reason.size)
@@ -571,7 +586,34 @@ struct lowered {
     const struct ir_program *program;
     struct verify_wide wide;
     const struct verify_boundary *boundary; /* NULL: of global signature */
+    uint32_t compared;                      /* numbers that the wide one returns more */
 };
+
+/* The numbers that a manual module compares stand in its body, where none can return them. */
+static void widen(const struct verify_reference *reference, struct lowered *lowered)
+{
+    (void)verify_wide_make(lowered->program, &lowered->wide);
+    if (!lowered->boundary || verify_compared_count(lowered->program) != reference->compared)
+        return;
+    lowered->compared = reference->compared;
+    verify_wide_return_compared(&lowered->wide);
+}
+
+/* Numbers that are compared in another order are no others: each that is not the original's changes places
+ * with one that is. */
+static void order_compared(const struct verify_reference *reference, struct trial *trial)
+{
+    const struct verify_tensor *want = trial->run->outputs;
+    double tolerance = trial->run->tolerance;
+    for (uint32_t k = reference->results; k < trial->results; k++)
+        for (uint32_t j = k + 1;
+             j < trial->results && verify_compare(&want[k], &trial->outputs[k], 1, tolerance, 0).verdict; j++)
+            if (verify_compare(&want[k], &trial->outputs[j], 1, tolerance, 0).verdict == VERIFY_EQUAL) {
+                struct verify_tensor other = trial->outputs[k];
+                trial->outputs[k] = trial->outputs[j];
+                trial->outputs[j] = other;
+            }
+}
 
 /* Runs the sharded module on the run's inputs, and judges. outputs: owned by the trial. */
 static enum error_code try_run(const struct verify_reference *reference, struct lowered *lowered,
@@ -580,14 +622,18 @@ static enum error_code try_run(const struct verify_reference *reference, struct 
 {
     struct verify_options options = options_of(run, lowered->program, given);
     if (run->wide && !lowered->wide.types)
-        (void)verify_wide_make(lowered->program, &lowered->wide);
+        widen(reference, lowered);
     const struct ir_program *program = run->wide ? &lowered->wide.program : lowered->program;
-    *trial = (struct trial){.run = run};
-    trial->outputs = mem_zalloc(reference->results + 1, sizeof *trial->outputs);
-    enum error_code code = lowered->boundary ? run_local(reference, run, program, lowered->boundary, &options,
-                                                         trial->outputs, &trial->statistics, e)
-                                             : verify_run(program, "main", 1, run->inputs, trial->outputs,
-                                                          &options, &trial->statistics, e);
+    *trial = (struct trial){.run = run, .results = reference->results};
+    trial->results += run->wide ? lowered->compared : 0;
+    trial->outputs = mem_zalloc(trial->results + 1, sizeof *trial->outputs);
+    enum error_code code =
+        lowered->boundary
+            ? run_local(reference, run, program, lowered->boundary, &options, trial->outputs, trial->results,
+                        &trial->statistics, e)
+            : verify_run(program, "main", 1, run->inputs, trial->outputs, &options, &trial->statistics, e);
+    if (!code)
+        order_compared(reference, trial);
     if (!code)
         judge(reference, given, trial);
     return code;
@@ -622,7 +668,7 @@ static enum error_code try_again(const struct verify_reference *reference, struc
     if (!usable)
         return code == ERROR_CANCELLED ? code : ERROR_OK;
     code = try_run(reference, lowered, run, options, trial, e);
-    tensors_free(before.outputs, reference->results);
+    tensors_free(before.outputs, before.results);
     return code;
 }
 
@@ -642,10 +688,10 @@ static enum error_code prove_run(const struct verify_reference *reference, struc
          verify_constants_differ(reference->original, lowered->program)))
         code = try_again(reference, lowered, options, &trial, &again, e);
     if (!code)
-        report_trial(options, &trial, report);
-    tensors_free(trial.outputs, reference->results);
+        report_trial(reference, options, &trial, report);
+    tensors_free(trial.outputs, trial.results);
     tensors_free(again.inputs, reference->arguments);
-    tensors_free(again.outputs, reference->results);
+    tensors_free(again.outputs, again.results);
     return code;
 }
 

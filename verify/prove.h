@@ -18,6 +18,8 @@
  *            choose the other way round, so that a wrong norm shows (turned.c). It finds modules
  *            different, and has no other say: what it computes may be far from anything meant. Left out
  *            where the sharded module has another number of such choices
+ * In f64 also the numbers of rank 0 that @main's choices compare are results (compared.c), where the sharded
+ * module is a bare local one and has as many: a norm that nothing but `norm > 1e-3` reads is no less wrong.
  * A run that has nothing to show (no moments, no indices) is left out; where both are, PLAIN is run in the
  * module's own types, too. What is inconclusive in these is run once more in f64. What differs in f64 counts
  * only if all constants of the sharded module are the original's (or 0, 1, infinite): another tool that folds
@@ -131,10 +133,16 @@ struct verify_wide {
     struct ir_attr *attrs;
     struct ir_constant *constants;
     unsigned char *bytes;
+    struct ir_op *ops; /* these two NULL: the program's own */
+    uint32_t *operands;
 };
 /* false: there is nothing to widen, and the view is the program itself. Released in either case. */
 bool verify_wide_make(const struct ir_program *program, struct verify_wide *out);
 void verify_wide_release(struct verify_wide *wide); /* zeroed is fine */
+/* How many numbers @main's choices compare (compared.c); and makes it return these, too, behind its
+ * results. */
+uint32_t verify_compared_count(const struct ir_program *program);
+void verify_wide_return_compared(struct verify_wide *wide);
 /* the same numbers, as an input of the wide program; owned */
 struct verify_tensor verify_wide_tensor(const struct verify_tensor *from);
 /* and back, rounded to the element type */

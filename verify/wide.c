@@ -1,6 +1,6 @@
 /* A program computed in f64 (verify_wide in prove.h): a view whose floats are all f64, and complex numbers
- * two of them. Rounding is a billionth of what it is in f32, so that it hides a billionth as much: what a small
- * gradient adds to a large parameter, one tensor's part of a norm over all.
+ * two of them. Rounding is a billionth of what it is in f32, so that it hides a billionth as much: what a
+ * small gradient adds to a large parameter, one tensor's part of a norm over all.
  *
  * Only types and constants differ; ops, operands and regions are the program's own. bitcast_convert reads the
  * bits that a number had before (verify_options.narrow). */
@@ -121,6 +121,8 @@ void verify_wide_release(struct verify_wide *wide)
     free(wide->attrs);
     free(wide->constants);
     free(wide->bytes);
+    free(wide->ops);
+    free(wide->operands);
     *wide = (struct verify_wide){0};
 }
 
@@ -175,12 +177,15 @@ static bool is_number(const struct ir_program *program, const struct ir_attr *at
            ir_element_is_float((enum ir_element)program->types[attr->type].element);
 }
 
+/* the finite ones, as no NaN has a place in an order */
 static void add_numbers(const struct ir_program *program, number_list *out)
 {
-    for (uint32_t i = 0; i < program->attr_count; i++)
-        for (uint64_t k = 0;
-             is_number(program, &program->attrs[i]) && k < parts_of(program, &program->attrs[i]); k++)
-            VEC_PUSH(out, part(program, &program->attrs[i], k));
+    for (uint32_t i = 0; i < program->attr_count; i++) {
+        const struct ir_attr *attr = &program->attrs[i];
+        for (uint64_t k = 0; is_number(program, attr) && k < parts_of(program, attr); k++)
+            if (isfinite(part(program, attr, k)))
+                VEC_PUSH(out, part(program, attr, k));
+    }
 }
 
 static int by_size(const void *a, const void *b)
@@ -199,8 +204,8 @@ bool verify_constants_differ(const struct ir_program *original, const struct ir_
         qsort(has.at, has.count, sizeof *has.at, by_size);
     for (size_t i = 0; i < other.count && !differ; i++) {
         double x = other.at[i];
-        differ = isfinite(x) && x != 0 && fabs(x) != 1 &&
-                 !(has.count && bsearch(&x, has.at, has.count, sizeof *has.at, by_size));
+        differ =
+            x != 0 && fabs(x) != 1 && !(has.count && bsearch(&x, has.at, has.count, sizeof *has.at, by_size));
     }
     VEC_FREE(&has);
     VEC_FREE(&other);

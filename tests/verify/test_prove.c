@@ -392,6 +392,94 @@ static void wide_programs_mean_the_same(void **state)
     ir_program_release(&program);
 }
 
+/* Another tool's folded constant is rounded: what differs in f64 alone is no difference then, and NaN among
+ * the constants is in nobody's way. */
+static void folded_constants_are_rounded(void **state)
+{
+    (void)state;
+    static const char form[] = "func.func @main(%%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {\n"
+                               "  %%n = stablehlo.constant dense<0x7FC00000> : tensor<8xf32>\n%s"
+                               "  %%o = stablehlo.multiply %%x, %%c : tensor<8xf32>\n"
+                               "  %%p = stablehlo.compare NE, %%x, %%x : (tensor<8xf32>, tensor<8xf32>) -> "
+                               "tensor<8xi1>\n"
+                               "  %%q = stablehlo.select %%p, %%n, %%x : tensor<8xi1>, tensor<8xf32>\n"
+                               "  return %%o, %%q : tensor<8xf32>, tensor<8xf32>\n}\n";
+    static const char *const factors[] = {"  %s = stablehlo.constant dense<3.0> : tensor<8xf32>\n"
+                                          "  %t = stablehlo.constant dense<7.0> : tensor<8xf32>\n  %c = "
+                                          "stablehlo.divide %s, %t : tensor<8xf32>\n",
+                                          "  %c = stablehlo.constant dense<0.428571433> : tensor<8xf32>\n",
+                                          "  %s = stablehlo.constant dense<3.0> : tensor<8xf32>\n"
+                                          "  %t = stablehlo.constant dense<7.0> : tensor<8xf32>\n  %c = "
+                                          "stablehlo.divide %t, %s : tensor<8xf32>\n"};
+    struct ir_program programs[3] = {{0}};
+    struct error e = {0};
+    for (int i = 0; i < 3; i++) {
+        char *text = mem_printf(form, factors[i]);
+        ASSERT_OK(ir_read(text, strlen(text), NULL, &programs[i], &e), &e);
+        free(text);
+    }
+    assert_false(verify_constants_differ(&programs[0], &programs[2]));
+    assert_true(verify_constants_differ(&programs[0], &programs[1]));
+    for (int i = 0; i < 3; i++) {
+        struct verify_report report;
+        ASSERT_OK(verify_prove_modules(&programs[0], &programs[i], NULL, 1, NULL, &report, &e), &e);
+        assert_int_equal(report.status, i == 2 ? VERIFY_PROOF_DIFFERENT : VERIFY_PROOF_EQUAL);
+    }
+    for (int i = 0; i < 3; i++)
+        ir_program_release(&programs[i]);
+}
+
+/* A number that only decides is looked at itself, wherever among such numbers it stands. */
+static void numbers_that_choices_compare_count(void **state)
+{
+    (void)state;
+    static const char form[] =
+        "func.func @main(%%x: tensor<8xf32>, %%y: tensor<4xf32>) -> tensor<8xf32> {\n"
+        "  %%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+        "  %%m = stablehlo.constant dense<-9.0> : tensor<f32>\n  %%k = stablehlo.constant dense<-8.0> : "
+        "tensor<f32>\n"
+        "  %%s = stablehlo.reduce(%%x init: %%z) applies stablehlo.add across dimensions = [0] : "
+        "(tensor<8xf32>, "
+        "tensor<f32>) -> tensor<f32>\n"
+        "  %%t = stablehlo.reduce(%%y init: %%z) applies stablehlo.add across dimensions = [0] : "
+        "(tensor<4xf32>, "
+        "tensor<f32>) -> tensor<f32>\n%s"
+        "  %%r = stablehlo.and %%c, %%d : tensor<i1>\n"
+        "  %%w = stablehlo.broadcast_in_dim %%z, dims = [] : (tensor<f32>) -> tensor<8xf32>\n"
+        "  %%o = stablehlo.select %%r, %%x, %%w : tensor<i1>, tensor<8xf32>\n  return %%o : "
+        "tensor<8xf32>\n}\n";
+    static const char *const rows[] = {
+        "  %c = stablehlo.compare GT, %s, %m : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+        "  %d = stablehlo.compare GT, %t, %k : (tensor<f32>, tensor<f32>) -> tensor<i1>\n",
+        "  %d = stablehlo.compare GT, %t, %k : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+        "  %c = stablehlo.compare GT, %s, %m : (tensor<f32>, tensor<f32>) -> tensor<i1>\n",
+        "  %u = stablehlo.add %s, %s : tensor<f32>\n"
+        "  %c = stablehlo.compare GT, %u, %m : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+        "  %d = stablehlo.compare GT, %t, %k : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"};
+    struct ir_program programs[3] = {{0}};
+    struct verify_mesh mesh = {0};
+    struct verify_sharding whole[2] = {{.rank = 1}, {.rank = 1}};
+    struct error e = {0};
+    ASSERT_OK(verify_mesh_make(&mesh, 1, (int64_t[]){2}, NULL, &e), &e);
+    for (int i = 0; i < 3; i++) {
+        char *text = mem_printf(form, rows[i]);
+        ASSERT_OK(ir_read(text, strlen(text), NULL, &programs[i], &e), &e);
+        free(text);
+        assert_int_equal(verify_compared_count(&programs[i]), 2);
+    }
+    for (int i = 0; i < 3; i++) {
+        struct verify_boundary boundary = {&mesh, whole, whole};
+        struct verify_options options = {.only_run = 1};
+        struct verify_report report;
+        ASSERT_OK(verify_prove_modules(&programs[0], &programs[i], &boundary, 1, &options, &report, &e), &e);
+        assert_int_equal(report.status, i == 2 ? VERIFY_PROOF_DIFFERENT : VERIFY_PROOF_EQUAL);
+        assert_true(i < 2 || strstr(report.reason, "number 0 of those that choices compare is "));
+    }
+    for (int i = 0; i < 3; i++)
+        ir_program_release(&programs[i]);
+    verify_mesh_release(&mesh);
+}
+
 /* a step of a sum that is halved where it is large */
 static struct ir_program halving(const char *returned)
 {
@@ -480,6 +568,8 @@ int main(void)
         cmocka_unit_test(planted_errors_in_what_cancels_are_found),
         cmocka_unit_test(small_errors_show_in_f64),
         cmocka_unit_test(wide_programs_mean_the_same),
+        cmocka_unit_test(folded_constants_are_rounded),
+        cmocka_unit_test(numbers_that_choices_compare_count),
         cmocka_unit_test(one_run_compares_something),
         cmocka_unit_test(unknown_ops_are_named),
     };
