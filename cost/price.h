@@ -125,7 +125,7 @@ struct cost {
     int64_t c;
     int64_t over_steps; /* bytes over the limit, rounded up, in 1 % of it; 0 = fits */
 };
-/* C as a number: 1 is the unsharded module's */
+/* C as a number: 1 is the unsharded module's where that fits */
 static inline double cost_value(struct cost cost)
 {
     return (double)cost.c / 4294967296.0; /* 2^32 */

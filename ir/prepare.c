@@ -238,6 +238,18 @@ static enum error_code choose_entry(const struct ir_program *program, const char
     return code;
 }
 
+/* why an argument of this type cannot be planned; NULL: it can */
+static const char *refusal(const struct ir_type *type)
+{
+    if (type->flags & (IR_TYPE_DYNAMIC | IR_TYPE_UNRANKED | IR_TYPE_QUANTIZED))
+        return "dynamic shapes and quantized types are not supported";
+    if (type->kind == IR_TYPE_OTHER || type->kind == IR_TYPE_FUNCTION)
+        return "an argument is a tensor";
+    if (type->kind == IR_TYPE_TENSOR && type->element == IR_ELEMENT_OTHER)
+        return "StableHLO has no such elements";
+    return NULL;
+}
+
 static enum error_code find_entry(const struct ir_program *program, const char *wanted, uint32_t *entry,
                                   struct error *e)
 {
@@ -250,11 +262,10 @@ static enum error_code find_entry(const struct ir_program *program, const char *
                             function_name(program, *entry));
     for (uint32_t i = 0; i < program->blocks[body].arg_count; i++) {
         const struct ir_type *type = ir_value_type(program, program->blocks[body].args + i);
-        if (type->flags & (IR_TYPE_DYNAMIC | IR_TYPE_UNRANKED | IR_TYPE_QUANTIZED))
-            return error_set_at(
-                e, ERROR_UNSUPPORTED_MODULE, (int)op->line, (int)op->column,
-                "argument %u has type %.100s: dynamic shapes and quantized types are not supported", i,
-                ir_string(program, type->text));
+        const char *why = refusal(type);
+        if (why)
+            return error_set_at(e, ERROR_UNSUPPORTED_MODULE, (int)op->line, (int)op->column,
+                                "argument %u has type %.100s: %s", i, ir_string(program, type->text), why);
     }
     return ERROR_OK;
 }

@@ -137,9 +137,25 @@ static enum error_code check_types(const struct ir_program *program, struct erro
     return ERROR_OK;
 }
 
+/* Numbers of a type that StableHLO has not (i7) have no size that could be told. */
+static enum error_code check_elements(const struct ir_program *program, uint32_t op, struct error *e)
+{
+    const struct ir_op *ir_op = &program->ops[op];
+    for (uint32_t i = 0; i < ir_op->result_count; i++) {
+        const struct ir_type *type = ir_value_type(program, ir_result(program, op, i));
+        if (type->kind == IR_TYPE_TENSOR && type->element == IR_ELEMENT_OTHER && !type->flags)
+            return error_set_at(e, ERROR_UNSUPPORTED_MODULE, (int)ir_op->line, (int)ir_op->column,
+                                "%s: result %u has type %.100s: StableHLO has no such elements",
+                                ir_op_name(program, op), i, ir_string(program, type->text));
+    }
+    return ERROR_OK;
+}
+
 enum error_code ir_verify(const struct ir_program *program, struct error *e)
 {
     TRY(check_types(program, e));
+    for (uint32_t op = 0; op < program->op_count; op++)
+        TRY(check_elements(program, op, e));
     for (uint32_t op = 0; op < program->op_count; op++) {
         struct ir_check check = {program, op, &program->ops[op], e};
         const struct ir_check *c = &check;

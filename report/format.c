@@ -43,6 +43,20 @@ void report_time(int64_t ps, char out[32])
     scaled((double)ps, 1000, units, 5, out);
 }
 
+void report_cost_note(const struct report *report, char *out, size_t room)
+{
+    const struct price *alone = evaluator_unsharded(report->evaluator);
+    double ratio = (double)report->price.step_ps / (double)(alone->step_ps > 0 ? alone->step_ps : 1);
+    char over[32];
+    if (report->smallest_budget_bytes == 0) {
+        snprintf(out, room, "the step time beside one device's");
+        return;
+    }
+    report_bytes(report->price.peak_bytes - report->memory_limit_bytes, over);
+    snprintf(out, room, "%.4f, the step time beside one device's, the rest for %s over the limit", ratio,
+             over);
+}
+
 void report_worth(int64_t ps, char out[48])
 {
     char time[32];

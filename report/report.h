@@ -347,6 +347,8 @@ const char *report_role_name(int role);     /* "parameter"; "result" for -1 */
 void report_dimension(const struct nda *n, uint32_t group, char *out, size_t room);
 void report_bytes(int64_t bytes, char out[32]); /* "36.4 GB" */
 void report_time(int64_t ps, char out[32]);     /* "412 ms" */
+/* what the plan's cost says: a step time beside one device's, or one and what memory over the limit adds */
+void report_cost_note(const struct report *report, char *out, size_t room);
 enum { REPORT_PARTS_SIZE = 112 };
 /* " (computation 8 ms, communication 4 ms)" of what was composed; "": not measured apart */
 void report_segments_parts(const struct report_segments *it, char out[REPORT_PARTS_SIZE]);

@@ -106,7 +106,8 @@ static void write_tiles(const struct report *report, struct text *text)
     html_count((uint64_t)mesh_devices(mesh), value);
     tile(text, "Devices", value, evaluator_machine(report->evaluator)->device.name);
     snprintf(value, sizeof value, "%.4f", cost_value(report->cost));
-    tile(text, "Cost", value, "of the unsharded module's");
+    report_cost_note(report, note, sizeof note);
+    tile(text, "Cost", value, note);
     tile(text, "Found by", report->plan.found_by,
          report->reproducible ? "reproducible" : "cut by time: not reproducible");
     tile(text, "Proof", strcmp(report->proof_status, "not_run") == 0 ? "not run" : report->proof_status,

@@ -35,7 +35,7 @@ static void heading(struct text *text, const char *title)
 static void write_summary(const struct report *report, struct text *text)
 {
     const struct mesh *mesh = plan_context_mesh(evaluator_context(report->evaluator));
-    char step[32], peak[32], limit[32];
+    char step[32], peak[32], limit[32], note[160];
     report_time(report->price.step_ps, step);
     report_bytes(report->price.peak_bytes, peak);
     report_bytes(report->memory_limit_bytes, limit);
@@ -48,7 +48,8 @@ static void write_summary(const struct report *report, struct text *text)
     text_printf(text, "step time     %s (estimated)\n", step);
     text_printf(text, "peak memory   %s a device, limit %s: %s\n", peak, limit,
                 report->smallest_budget_bytes ? "DOES NOT FIT" : "fits");
-    text_printf(text, "cost          %.6f of the unsharded module's\n", cost_value(report->cost));
+    report_cost_note(report, note, sizeof note);
+    text_printf(text, "cost          %.6f: %s\n", cost_value(report->cost), note);
     text_printf(text, "found by      %s%s\n", report->plan.found_by,
                 report->reproducible ? "" : " (cut by time: not reproducible)");
     text_printf(text, "proof         %s%s%s", report->proof_status, *report->proof_reason ? ": " : "",

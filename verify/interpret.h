@@ -83,6 +83,9 @@ struct verify_options {
     /* read by verify_reference_create only: inputs of @main that the caller has, one an argument (borrowed),
      * in place of the seeded ones; NULL: none */
     const struct verify_tensor *given;
+    /* The program's types before they were widened (verify_wide in prove.h; borrowed), one for each of its
+     * own: bitcast_convert reads and makes the bits of these. NULL: its own */
+    const struct ir_type *narrow;
 };
 
 /* What a run did, for tests and reports. */

@@ -312,33 +312,38 @@ enum error_code verify_eval_dynamic_update(struct verify_state *state, uint32_t 
 }
 
 /* ---------------------------------------------------------------- bitcast_convert */
-/* an element's bits in the module's own width, and back */
-static uint64_t bits_of(const struct verify_value *value, int64_t i)
+/* Element i's bits, of a number that is `element` in the module, and back. In a widened program it is stored
+ * as a double. */
+static uint64_t bits_of(const struct verify_value *value, enum ir_element element, int64_t i)
 {
     uint64_t x = 0;
     float f;
-    switch ((int)verify_store_of((enum ir_element)value->type->element)) {
+    bool widened = value->type->element != element;
+    switch ((int)verify_store_of(element)) {
     case VERIFY_U8: return ((const uint8_t *)verify_data(value))[i];
     case VERIFY_F32:
-        f = ((const float *)verify_data(value))[i];
+        f = widened ? verify_round(element, ((const double *)verify_data(value))[i])
+                    : ((const float *)verify_data(value))[i];
         memcpy(&x, &f, 4);
-        return value->type->element == IR_BF16 ? x >> 16 : x;
+        return element == IR_BF16 ? x >> 16 : x;
     default: memcpy(&x, (const char *)verify_data(value) + 8 * i, 8); return x;
     }
 }
 
-static void put_bits(struct verify_value *value, int64_t i, uint64_t x)
+static void put_bits(struct verify_value *value, enum ir_element element, int64_t i, uint64_t x)
 {
-    enum ir_element element = (enum ir_element)value->type->element;
+    float f;
+    uint32_t u = (uint32_t)x;
     switch ((int)verify_store_of(element)) {
     case VERIFY_U8: ((uint8_t *)verify_data(value))[i] = x != 0; break;
     case VERIFY_F32:
-        if (element == IR_F32) {
-            uint32_t u = (uint32_t)x;
-            memcpy((float *)verify_data(value) + i, &u, 4);
-        } else {
-            ((float *)verify_data(value))[i] = (float)verify_decode_float(element, (uint32_t)x);
-        }
+        memcpy(&f, &u, 4);
+        if (element != IR_F32)
+            f = (float)verify_decode_float(element, u);
+        if (value->type->element != element)
+            ((double *)verify_data(value))[i] = (double)f;
+        else
+            ((float *)verify_data(value))[i] = f;
         break;
     default:
         memcpy((char *)verify_data(value) + 8 * i, &x, 8);
@@ -347,10 +352,18 @@ static void put_bits(struct verify_value *value, int64_t i, uint64_t x)
     }
 }
 
+/* the element type that the module itself has there */
+static enum ir_element own_element(const struct verify_state *state, const struct ir_type *type)
+{
+    const struct ir_type *own =
+        state->options.narrow ? &state->options.narrow[type - state->program->types] : type;
+    return (enum ir_element)own->element;
+}
+
 enum error_code verify_eval_bitcast(struct verify_state *state, uint32_t op, struct verify_value *in,
                                     struct verify_value *out, struct error *e)
 {
-    enum ir_element from = (enum ir_element)in->type->element, to = (enum ir_element)out->type->element;
+    enum ir_element from = own_element(state, in->type), to = own_element(state, out->type);
     unsigned a = ir_element_bits(from), b = ir_element_bits(to), least = a < b ? a : b;
     int64_t na = verify_type_count(state, in->type), nb = verify_type_count(state, out->type);
     enum verify_store fs = verify_store_of(from), ts = verify_store_of(to);
@@ -369,10 +382,10 @@ enum error_code verify_eval_bitcast(struct verify_state *state, uint32_t op, str
         uint64_t x = 0;
         for (unsigned k = 0; k < parts_b; k++) {
             int64_t part = i * parts_b + k; /* in units of the narrower type, lowest bits first */
-            x |= ((bits_of(in, part / parts_a) >> (least * (unsigned)(part % parts_a))) & mask)
+            x |= ((bits_of(in, from, part / parts_a) >> (least * (unsigned)(part % parts_a))) & mask)
                  << (least * k);
         }
-        put_bits(out, i, x);
+        put_bits(out, to, i, x);
     }
     return ERROR_OK;
 }

@@ -1,8 +1,10 @@
 /* Proof that a sharded module means what the original means: the same inputs through both, results compared.
  *
  * It is a test by example, not a theorem: equal results on seeded inputs, for every element. Inputs are
- * shaped by what the module does with its arguments, so that the results depend on all of them. Runs of
- * one proof:
+ * shaped by what the module does with its arguments, so that the results depend on all of them. Rounding
+ * hides what is small beside a result, so PLAIN and TURNED compute both programs in f64, whatever their own
+ * types are (wide.c): there it hides a billionth of that. Every proof has a run in the module's own types.
+ * Runs of one proof:
  *   MOMENTS  (train steps) first moments 0, second moments 1: the gradients show in the new first moments
  *   PLAIN    second moments about 1e-4, first moments random: shows bias correction and everything else.
  *            Where that gives NaN with every seed (roots and logarithms that the hints do not see),
@@ -16,8 +18,13 @@
  *            choose the other way round, so that a wrong norm shows (turned.c). It finds modules
  *            different, and has no other say: what it computes may be far from anything meant. Left out
  *            where the sharded module has another number of such choices
- * A run that has nothing to show (no moments, no indices) is left out. A caller's own inputs (GIVEN) are the
- * only run. A NaN in the reference is never a pass: other seeds are tried, then the run is given up, and a
+ * In f64 also the numbers of rank 0 that @main's choices compare are results (compared.c), where the sharded
+ * module is a bare local one and has as many: a norm that nothing but `norm > 1e-3` reads is no less wrong.
+ * A run that has nothing to show (no moments, no indices) is left out; where both are, PLAIN is run in the
+ * module's own types, too. What is inconclusive in these is run once more in f64. What differs in f64 counts
+ * only if all constants of the sharded module are the original's (or 0, 1, infinite): another tool that folds
+ * constants rounds them, and then the module's own types decide. A caller's own inputs (GIVEN) are the only
+ * run. A NaN in the reference is never a pass: other seeds are tried, then the run is given up, and a
  * proof that has no run left is `not_run`.
  *
  * A result that is off by more than verify_tolerance is judged by the original's own noise, its move when
@@ -116,6 +123,32 @@ double verify_added(const struct ir_program *program, uint32_t result, const str
                     const struct verify_tensor *output);
 /* one element, or a broadcast of one */
 bool verify_scalar_like(const struct ir_program *program, uint32_t value);
+
+/* ---------------------------------------------------------------- in f64 */
+/* A program with f64 for every float and complex<f64> for every complex number. `program` is a view that
+ * borrows all but types, attrs, constants and bytes from the program that it was made of. */
+struct verify_wide {
+    struct ir_program program;
+    struct ir_type *types; /* owned, as those below */
+    struct ir_attr *attrs;
+    struct ir_constant *constants;
+    unsigned char *bytes;
+    struct ir_op *ops; /* these two NULL: the program's own */
+    uint32_t *operands;
+};
+/* false: there is nothing to widen, and the view is the program itself. Released in either case. */
+bool verify_wide_make(const struct ir_program *program, struct verify_wide *out);
+void verify_wide_release(struct verify_wide *wide); /* zeroed is fine */
+/* How many numbers @main's choices compare (compared.c); and makes it return these, too, behind its
+ * results. */
+uint32_t verify_compared_count(const struct ir_program *program);
+void verify_wide_return_compared(struct verify_wide *wide);
+/* the same numbers, as an input of the wide program; owned */
+struct verify_tensor verify_wide_tensor(const struct verify_tensor *from);
+/* and back, rounded to the element type */
+struct verify_tensor verify_narrow_tensor(const struct verify_tensor *from, enum ir_element element);
+/* Has `lowered` a constant number that is none of the original's, nor 0, 1 or infinite? */
+bool verify_constants_differ(const struct ir_program *original, const struct ir_program *lowered);
 
 /* ---------------------------------------------------------------- proof */
 /* DIFFERENT: at least one run differs, or the lowered module cannot be run as it is. INCONCLUSIVE: none does,

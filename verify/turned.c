@@ -79,6 +79,12 @@ static bool is_known(const struct ir_program *program, uint32_t value, uint32_t 
     return program->ops[op].region_count == 0;
 }
 
+bool verify_is_known(const struct ir_program *program, uint32_t value)
+{
+    uint32_t steps = STEPS;
+    return is_known(program, value, &steps);
+}
+
 /* a comparison of numbers that depends on the inputs */
 static bool compares(const struct ir_program *program, uint32_t op)
 {

@@ -164,6 +164,8 @@ VERIFY_FAMILY(verify_eval_linalg);
 /* ---- turned.c: the op chooses by comparing numbers, and is turned; how many do */
 bool verify_turns(const struct ir_program *program, uint32_t op);
 uint32_t verify_turned_count(const struct ir_program *program);
+/* a value that is made of constants alone, so far as a short walk tells */
+bool verify_is_known(const struct ir_program *program, uint32_t value);
 /* ---- lapack.c: custom calls named lapack_*_ffi or cusolver_*_ffi, and those of TPUs; ERROR_NOT_AVAILABLE
  * names one that is not interpreted. And what makes an order of rows of their pivots */
 bool verify_is_lapack(const char *target);

@@ -194,6 +194,7 @@ with tempfile.TemporaryDirectory() as scratch:
     advice = tight['if_nothing_fits']
     check(advice['devices'] > 2 and (advice['batch'] is None or advice['batch']['at_most'] < advice['batch']['now']), f'{advice}')
     text = pathlib.Path(f'{scratch}/tight/report.txt').read_text()
+    check(re.search(r"\ncost +[\d.]+: [\d.]+, the step time beside one device's, the rest for [\d.]+ [KM]B over the limit\n", text), text[:600])
     # the larger mesh that it names was tried: there a plan fits
     for model, mesh, limit in (('small/t2b.mlir', 'data=2,model=2', '700KiB'), ('small/gpt.mlir', 'data=2,model=2', '450KiB')):
         plan(model, f'{scratch}/small', '--mesh', mesh, '--device', 'h100', '--rollouts', '50', '--memory-limit', limit)

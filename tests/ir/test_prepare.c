@@ -390,6 +390,13 @@ static void refusals_say_where(void **state)
          ERROR_UNSUPPORTED_MODULE, 2, "dynamic"},
         {"func.func @main(%a: tensor<4x!quant.uniform<i8:f32, 1.0>>) {\n return }", ERROR_UNSUPPORTED_MODULE,
          1, "quantized"},
+        {"func.func @main(%a: " F32 ", %b: memref<8x8xf32>) {\n return }", ERROR_UNSUPPORTED_MODULE, 1,
+         "argument 1 has type memref<8x8xf32>: an argument is a tensor"},
+        {"func.func @main(%a: tensor<4xi7>) {\n return }", ERROR_UNSUPPORTED_MODULE, 1,
+         "argument 0 has type tensor<4xi7>: StableHLO has no such elements"},
+        {"func.func @main(%a: " F32 ") -> " F32 " {\n %0 = stablehlo.convert %a : (" F32
+         ") -> tensor<4xi7>\n %1 = stablehlo.convert %0 : (tensor<4xi7>) -> " F32 "\n return %1 : " F32 " }",
+         ERROR_UNSUPPORTED_MODULE, 2, "stablehlo.convert: result 0 has type tensor<4xi7>"},
         {"func.func @main(%a: " F32 ") -> " F32 " {\n %0 = call @g(%a) : (" F32 ") -> " F32
          "\n return %0 : " F32 " }",
          ERROR_INVALID_MODULE, 2, "@g"},

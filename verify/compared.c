@@ -1,0 +1,79 @@
+/* The numbers that a program's choices compare (verify_compared_count in prove.h): an optimizer scales an
+ * update where a norm is above 1e-3, and a norm that is twice what it should be changes nothing until it lies
+ * between. A proof looks at these numbers themselves, as if the program returned them.
+ *
+ * Only numbers of rank 0 that main itself computes count: no lowering splits these, and they stand in the
+ * sharded module in the same order, or the two have other counts and nothing is looked at. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ir/attrs.h"
+#include "verify/prove.h"
+#include "verify/value.h"
+
+enum { DEPTH = 12 }; /* ops between a number and its comparison; chosen */
+
+/* the number of rank 0 that all elements of an operand are made of; IR_NONE: none, or it is known already */
+static uint32_t number_behind(const struct ir_program *program, uint32_t value)
+{
+    for (int depth = 0; depth < DEPTH; depth++) {
+        const struct ir_type *type = ir_value_type(program, value);
+        uint32_t op = program->values[value].op;
+        if (type->kind != IR_TYPE_TENSOR || !ir_element_is_float((enum ir_element)type->element) ||
+            op == IR_NONE)
+            return IR_NONE;
+        if (type->rank == 0)
+            return verify_is_known(program, value) ? IR_NONE : value;
+        switch ((int)program->ops[op].code) {
+        case IR_BROADCAST_IN_DIM:
+        case IR_RESHAPE:
+        case IR_CONVERT:
+        case IR_SQRT:
+        case IR_ABS:
+        case IR_NEGATE: value = ir_operand(program, op, 0); break;
+        default: return IR_NONE;
+        }
+    }
+    return IR_NONE;
+}
+
+/* values: room for as many as there are, or NULL */
+static uint32_t find(const struct ir_program *program, uint32_t *values)
+{
+    uint32_t func = ir_function(program, "main"), count = 0;
+    uint32_t block = func == IR_NONE ? IR_NONE : ir_region_block(program, func, 0);
+    for (uint32_t i = 0; block != IR_NONE && i < program->blocks[block].op_count; i++) {
+        uint32_t op = program->block_ops[program->blocks[block].ops + i];
+        for (uint32_t side = 0; side < 2 && program->ops[op].code == IR_COMPARE; side++) {
+            uint32_t value = number_behind(program, ir_operand(program, op, side));
+            if (value != IR_NONE && values)
+                values[count] = value;
+            count += value != IR_NONE;
+        }
+    }
+    return count;
+}
+
+uint32_t verify_compared_count(const struct ir_program *program)
+{
+    return find(program, NULL);
+}
+
+void verify_wide_return_compared(struct verify_wide *wide)
+{
+    struct ir_program *program = &wide->program;
+    uint32_t last = ir_block_terminator(program, ir_region_block(program, ir_function(program, "main"), 0));
+    uint32_t own = program->ops[last].operand_count, more = find(program, NULL);
+    wide->ops = mem_alloc((size_t)(program->op_count + 1) * sizeof *wide->ops);
+    memcpy(wide->ops, program->ops, (size_t)program->op_count * sizeof *wide->ops);
+    wide->operands = mem_alloc((size_t)(program->operand_count + own + more + 1) * sizeof *wide->operands);
+    memcpy(wide->operands, program->operands, (size_t)program->operand_count * sizeof *wide->operands);
+    for (uint32_t i = 0; i < own; i++)
+        wide->operands[program->operand_count + i] = ir_operand(program, last, i);
+    (void)find(program, wide->operands + program->operand_count + own);
+    wide->ops[last].operands = program->operand_count;
+    wide->ops[last].operand_count = own + more;
+    program->operand_count += own + more;
+    program->ops = wide->ops;
+    program->operands = wide->operands;
+}
