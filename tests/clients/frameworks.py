@@ -44,7 +44,7 @@ class Linen(linen.Module):
 
 def flax_linen(optimizer=None):
     model = Linen()
-    params = model.init(jax.random.key(0), batch()[0])
+    params = jax.jit(model.init)(jax.random.key(0), batch()[0])
     return train(lambda p, x, y: cross_entropy(model.apply(p, x), y), params, optimizer or optax.adam(1e-3, eps=1e-5))
 
 
@@ -76,7 +76,7 @@ def equinox_mlp():
 
 def haiku_mlp():
     model = haiku.without_apply_rng(haiku.transform(lambda x: haiku.nets.MLP([4 * WIDTH, WIDTH, CLASSES])(x)))
-    params = model.init(jax.random.PRNGKey(2), batch()[0])
+    params = jax.jit(model.init)(jax.random.PRNGKey(2), batch()[0])
     return train(lambda p, x, y: cross_entropy(model.apply(p, x), y), params, optax.adamw(1e-3, eps=1e-5))
 
 

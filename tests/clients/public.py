@@ -18,7 +18,13 @@ VOCABULARY, WIDTH, BATCH, LENGTH = 1024, 128, 16, 64
 ENCODER = {"hidden_size": WIDTH, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 4 * WIDTH}
 
 
-def train(model, loss_of, *batch):
+def untrained(kind, config, *shape):
+    """(model, weights) of a Flax model of transformers for inputs of this shape; all weights by one program, which compiles sooner"""
+    model = kind(config, input_shape=shape, _do_init=False)
+    return model, jax.jit(lambda: model.init_weights(jax.random.PRNGKey(0), shape))()
+
+
+def train(model, params, loss_of, *batch):
     """(step, args, donate) of a Flax model of transformers: adamw on loss_of(logits, *batch), dropout by a key"""
     optimizer = optax.adamw(1e-3, eps=1e-5)
 
@@ -30,7 +36,7 @@ def train(model, loss_of, *batch):
         value, grads = jax.value_and_grad(loss)(params)
         updates, memory = optimizer.update(grads, memory, params)
         return (optax.apply_updates(params, updates), memory), value
-    return step, ((model.params, optimizer.init(model.params)), jax.random.key(3), *batch), (0,)
+    return step, ((params, jax.jit(optimizer.init)(params)), jax.random.key(3), *batch), (0,)
 
 
 def tokens(seed=5):
@@ -40,13 +46,13 @@ def tokens(seed=5):
 def bert():
     """masked language model: every token is to be found again"""
     config = transformers.BertConfig(vocab_size=VOCABULARY, max_position_embeddings=LENGTH, **ENCODER)
-    return train(transformers.FlaxBertForMaskedLM(config, input_shape=(1, LENGTH)),
+    return train(*untrained(transformers.FlaxBertForMaskedLM, config, 1, LENGTH),
                  lambda logits, x, y: frameworks.cross_entropy(logits, y), tokens(), tokens(6))
 
 
 def gpt2():
     config = transformers.GPT2Config(vocab_size=VOCABULARY, n_positions=LENGTH, n_embd=WIDTH, n_layer=2, n_head=4)
-    return train(transformers.FlaxGPT2LMHeadModel(config, input_shape=(1, LENGTH)),
+    return train(*untrained(transformers.FlaxGPT2LMHeadModel, config, 1, LENGTH),
                  lambda logits, x: frameworks.cross_entropy(logits[:, :-1], x[:, 1:]), tokens())
 
 
@@ -54,7 +60,7 @@ def vit():
     config = transformers.ViTConfig(image_size=32, patch_size=4, num_labels=64, **ENCODER)
     rng = np.random.default_rng(7)
     images = jnp.asarray(rng.standard_normal((BATCH, 3, 32, 32)), jnp.float32)
-    return train(transformers.FlaxViTForImageClassification(config, input_shape=(1, 32, 32, 3)),
+    return train(*untrained(transformers.FlaxViTForImageClassification, config, 1, 32, 32, 3),
                  lambda logits, x, y: frameworks.cross_entropy(logits, y), images, jnp.asarray(rng.integers(0, 64, BATCH), jnp.int32))
 
 
@@ -62,7 +68,7 @@ def decoder(config, model, **more):
     """of Llama's kind: two layers, a key and a value for two heads each"""
     config = config(vocab_size=VOCABULARY, hidden_size=WIDTH, intermediate_size=3 * WIDTH, num_hidden_layers=2, num_attention_heads=4,
                     num_key_value_heads=2, max_position_embeddings=LENGTH, **more)
-    return train(model(config, input_shape=(1, LENGTH)), lambda logits, x: frameworks.cross_entropy(logits[:, :-1], x[:, 1:]), tokens())
+    return train(*untrained(model, config, 1, LENGTH), lambda logits, x: frameworks.cross_entropy(logits[:, :-1], x[:, 1:]), tokens())
 
 
 def llama():
@@ -77,25 +83,24 @@ def bart():
     """encoder and decoder, which share an embedding with the output"""
     config = transformers.BartConfig(vocab_size=VOCABULARY, d_model=WIDTH, encoder_layers=2, decoder_layers=2, encoder_ffn_dim=4 * WIDTH,
                                      decoder_ffn_dim=4 * WIDTH, encoder_attention_heads=4, decoder_attention_heads=4, max_position_embeddings=LENGTH)
-    model = transformers.FlaxBartForConditionalGeneration(config, input_shape=(1, LENGTH))
+    model, weights = untrained(transformers.FlaxBartForConditionalGeneration, config, 1, LENGTH)
 
     def both(x, params, dropout_rng, train):
         return model(x[0], decoder_input_ids=x[1], params=params, dropout_rng=dropout_rng, train=train)
-    both.params = model.params
-    return train(both, lambda logits, x: frameworks.cross_entropy(logits, x[1]), jnp.stack([tokens(), tokens(6)]))
+    return train(both, weights, lambda logits, x: frameworks.cross_entropy(logits, x[1]), jnp.stack([tokens(), tokens(6)]))
 
 
 def albert():
     """one layer for all, a narrow embedding that is the output, too: its two gradients are added before they are reduced"""
     config = transformers.AlbertConfig(vocab_size=VOCABULARY, max_position_embeddings=LENGTH, embedding_size=64, **ENCODER)
-    return train(transformers.FlaxAlbertForMaskedLM(config, input_shape=(1, LENGTH)),
+    return train(*untrained(transformers.FlaxAlbertForMaskedLM, config, 1, LENGTH),
                  lambda logits, x, y: frameworks.cross_entropy(logits, y), tokens(), tokens(6))
 
 
 def gpt_neo():
     config = transformers.GPTNeoConfig(vocab_size=VOCABULARY, hidden_size=WIDTH, num_layers=2, attention_types=[[["global", "local"], 1]], num_heads=4,
                                        max_position_embeddings=LENGTH, window_size=16)
-    return train(transformers.FlaxGPTNeoForCausalLM(config, input_shape=(1, LENGTH)),
+    return train(*untrained(transformers.FlaxGPTNeoForCausalLM, config, 1, LENGTH),
                  lambda logits, x: frameworks.cross_entropy(logits[:, :-1], x[:, 1:]), tokens())
 
 

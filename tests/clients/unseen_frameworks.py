@@ -46,7 +46,7 @@ class Convnet(linen.Module):
 
 def convnet():
     model, (x, y) = Convnet(), images()
-    made = model.init(jax.random.key(0), x)
+    made = jax.jit(model.init)(jax.random.key(0), x)
     optimizer = optax.sgd(1e-2, momentum=0.9, nesterov=True)
 
     def step(state, x, y):
@@ -91,7 +91,7 @@ def tokens_step(apply, params, optimizer, vocabulary, batch=16, length=32):
 
 def deep_adafactor():
     model = Deep()
-    params = model.init(jax.random.key(1), jnp.zeros((1, 32), jnp.int32))
+    params = jax.jit(model.init)(jax.random.key(1), jnp.zeros((1, 32), jnp.int32))
     return tokens_step(model.apply, params, optax.adafactor(1e-3, min_dim_size_to_factor=32), 400)
 
 
@@ -166,7 +166,7 @@ def mixer():
         return haiku.Linear(50)(x.mean(1))
 
     model, (x, y) = haiku.without_apply_rng(haiku.transform(network)), images(side=32)
-    params = model.init(jax.random.PRNGKey(4), x)
+    params = jax.jit(model.init)(jax.random.PRNGKey(4), x)
     optimizer = optax.adamw(1e-3, eps=1e-5)
 
     def step(state, x, y):

@@ -20,6 +20,11 @@ EXPERT = {   # an expert plan each, on data=4,model=2: what people write by hand
 }
 
 
+def forms_of(k):
+    """of a model's k-th plan: the first in every form, the others in each in turn"""
+    return (FORMS[k % len(FORMS)],) if k else FORMS
+
+
 def read(path):
     data = open(path, "rb").read()
     return (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode()

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # label: truth
 # timeout: 1200
-"""Random plans and one expert plan of every small model in all three forms, run by XLA on eight CPU devices against the unsharded run.
+"""Random plans and one expert plan of every small model, run by XLA on eight CPU devices against the unsharded run: a random one and the
+expert in all three forms, the others in one of them in turn.
 
-Few plans a model (bench/truth.py runs many), seeded, on meshes 8, 4x2 and 2x2x2 in turn; one plan with devices in
-another order, one with out-of-range indices where the model has any. $TOAST_TRUTH_SECONDS bounds the time (480): models
+Few plans a model (bench/truth.py runs many, each in all forms), seeded, on meshes 8, 4x2 and 2x2x2 in turn; one plan with
+devices in another order, one with out-of-range indices where the model has any. $TOAST_TRUTH_SECONDS bounds the time (480): models
 that it leaves out are named and fail the test only if nothing ran.
 """
 import os
@@ -35,13 +36,13 @@ def main():
             left_out.append(name)
             continue
         subject = candidates.Subject(path, seed, wide=True)
-        tries = [(candidates.MESHES[(k + seed) % 3], ["--random-plan", str(seed * 1000 + k)]) for k in range(plans)]
+        tries = [(candidates.MESHES[(k + seed) % 3], ["--random-plan", str(seed * 1000 + k)], candidates.forms_of(k)) for k in range(plans)]
         if name in candidates.EXPERT:
-            tries.append(("data=4,model=2", ["--baseline", candidates.EXPERT[name]]))
-        for k, (mesh, plan) in enumerate(tries):
+            tries.append(("data=4,model=2", ["--baseline", candidates.EXPERT[name]], candidates.FORMS))
+        for k, (mesh, plan, forms) in enumerate(tries):
             arguments = ["--mesh", mesh, *plan]
             try:
-                verdicts = candidates.try_plan(subject, arguments, permute=k % 2 == 1)
+                verdicts = candidates.try_plan(subject, arguments, forms, permute=k % 2 == 1)
             except Exception as e:
                 verdicts = {"manual": ("refused", str(e), 0.0)}
             for form, (status, line, seconds) in verdicts.items():

@@ -3,7 +3,7 @@
 # timeout: 1200
 """The zoo (zoo.py): every model is read, its batch and weights are recognised, a short search's plan and random plans mean the same.
 
-Interpreted, on meshes 8, 4x2, 2x2x2, 3 and 1; then under XLA in all three forms as many models as $TOAST_ZOO_SECONDS (120)
+Interpreted, on meshes 8, 4x2, 2x2x2, 3 and 1; then under XLA in all three forms as many models as $TOAST_ZOO_SECONDS (60)
 allow, at most $TOAST_ZOO_MODELS (20), in another order for each $TOAST_SEED. Arguments: names of models.
 """
 import json
@@ -111,7 +111,7 @@ def under_xla(name, path, seed):
 
 
 def main():
-    seed, limit = int(os.environ.get("TOAST_SEED", "1")), float(os.environ.get("TOAST_ZOO_SECONDS", "120"))
+    seed, limit = int(os.environ.get("TOAST_SEED", "1")), float(os.environ.get("TOAST_ZOO_SECONDS", "60"))
     names, bad, most = sys.argv[1:] or list(zoo.MODELS), [], int(os.environ.get("TOAST_ZOO_MODELS", "20"))
     paths = {}
     print(f"seed {seed}", flush=True)

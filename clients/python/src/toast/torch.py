@@ -184,7 +184,7 @@ class Plan(PlanFiles):
         self.axes = dict(axes)
         self._mesh: spmd.Mesh | None = None
         self._gathered: dict[str, Spec] | None = None
-        self._hooks: list[Any] = []             # on optimizers whose first step makes their state
+        self._hooks: list[Any] = []             # on optimizers
         if len(self.json["arguments"]) != len(step.leaves):
             raise PlanMismatch(f"the plan has {len(self.json['arguments'])} arguments, the module of {step.name} {len(step.leaves)}")
 
@@ -216,6 +216,11 @@ class Plan(PlanFiles):
             self._gathered = {self.step.leaves[place].name: _spec(dims) for place, dims in found.items()}
         return self._gathered
 
+    def _splits_state_alone(self, name: str) -> bool:
+        """whether a state of this parameter is split otherwise than the parameter"""
+        specs = self.specs_by_name
+        return any(other.endswith(f"/{name}") and len(spec) == len(specs[name]) and spec != specs[name] for other, spec in specs.items())
+
     def _mark(self, name: str, tensor: torch.Tensor) -> None:
         spec = self.specs_by_name.get(name)
         if spec is None:                                        # the step does not use it
@@ -226,8 +231,8 @@ class Plan(PlanFiles):
         spmd.mark_sharding(tensor, self.mesh, spec)
 
     def apply(self, *arguments: Any) -> None:
-        """Marks the shardings of modules and optimizers, given as the step takes them, and watches the modules' forwards (what a plan
-        did before is undone). State that an optimizer does not have yet is marked when its first step has made it."""
+        """Marks the shardings of modules and optimizers, given as the step takes them, and watches the modules' forwards and the optimizers'
+        steps (what a plan did before is undone). State that an optimizer does not have yet is marked when its first step has made it."""
         roots = [f"{k}" for k in range(len(arguments))]
         wanted = set(self.specs_by_name)
         slots = [slot for slot in _slots(arguments, roots) if slot.put]
@@ -239,14 +244,18 @@ class Plan(PlanFiles):
             self._mark(slot.name, slot.tensor)
         self._unhook()
         torch_inside.leave(_modules(arguments))
-        torch_inside.watch(_modules(arguments), {id(slot.tensor): self._marker(slot) for slot in slots if slot.name in self.gathered_by_name})
-        for optimizer in (arg for arg in arguments if isinstance(arg, torch.optim.Optimizer) and not arg.state):
-            self._later(optimizer, arguments, roots)
+        torch_inside.watch(_modules(arguments), self._markers(slots, self.gathered_by_name))
+        held = {name: spec for name, spec in self.specs_by_name.items() if self._splits_state_alone(name)}
+        for optimizer in (arg for arg in arguments if isinstance(arg, torch.optim.Optimizer)):
+            self._hooks.append(torch_inside.hold_gradients(optimizer, self._markers(slots, held)))
+            if not optimizer.state:
+                self._later(optimizer, arguments, roots)
 
-    def _marker(self, slot: _Slot) -> torch_inside.Mark:
-        def mark(copied: torch.Tensor) -> None:
-            spmd.mark_sharding(copied, self.mesh, self.gathered_by_name[slot.name])
-        return mark
+    def _markers(self, slots: Sequence[_Slot], specs: Mapping[str, Spec]) -> dict[int, torch_inside.Mark]:
+        """by the id of a tensor, what marks a copy of it"""
+        def marker(spec: Spec) -> torch_inside.Mark:
+            return lambda copied: spmd.mark_sharding(copied, self.mesh, spec)
+        return {id(slot.tensor): marker(specs[slot.name]) for slot in slots if slot.name in specs}
 
     def _unhook(self) -> None:
         for handle in self._hooks:

@@ -1,10 +1,11 @@
-"""What happens inside a planned torch step: norms as sums, and weights that are gathered once.
+"""What happens inside a planned torch step: norms as sums, weights that are gathered once, and gradients held as their parameters are.
 
 torch_xla writes layer, group and batch norm as HLO's batch_norm_training, which XLA's partitioner (GSPMD) can't split: it gathers the
 whole activation around each, and forgets how it was split, so that what follows is split otherwise than planned. While the forward of
 a watched module runs, and while a checkpoint computes it again, these are sums and elementwise ops, as they are in what the planner
 looks at. A weight that the plan gathers before its uses is read through one copy with the gathered sharding: GSPMD would gather it
-anew for the backward pass. Promises: values and gradients are those of the functions replaced, but for rounding; calls of other
+anew for the backward pass. Where a plan splits an optimizer's state and not its parameter, the optimizer reads the gradient through a
+copy that lies as the parameter does: GSPMD would carry the state's split back through the gradient into the activations. Promises: values and gradients are those of the functions replaced, but for rounding; calls of other
 shapes, of other parts of the model, without gradients or in evaluation mode are right as well. Under autocast norms are left alone.
 """
 from __future__ import annotations
@@ -133,3 +134,16 @@ def leave(modules: Sequence[torch.nn.Module]) -> None:
             for key in [key for key, hook in hooks.items() if getattr(hook, "toast", False)]:
                 del hooks[key]
                 module._forward_hooks_always_called.pop(key, None)
+
+
+# ---- an optimizer's step
+def hold_gradients(optimizer: torch.optim.Optimizer, held: Mapping[int, Mark]) -> Any:
+    """Its steps read these gradients through marked copies (held: by the id of a parameter), until `.remove()` of what is returned."""
+    def before(*_: Any) -> None:
+        for parameter in (each for group in optimizer.param_groups for each in group["params"]):
+            mark = held.get(id(parameter))
+            if mark is not None and parameter.grad is not None:
+                copy = parameter.grad * 1       # an op of its own, as above
+                mark(copy)
+                parameter.grad = copy
+    return optimizer.register_step_pre_hook(before)
