@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 enum {
-    PLANS = 140,
+    PLANS = 80,
     PROCESSES = 2,
     AT_LEAST = 20,
     CHUNK = 25,
