@@ -128,7 +128,7 @@ def test_a_planned_gpt_trains_as_the_plain_one():
 def test_other_models_on_other_meshes():
     encoder = functools.partial(torch_models.Encoder, VOCABULARY, WIDTH, 8, LENGTH)
     mixer = functools.partial(torch_models.Mixer, 32, WIDTH, 64)
-    # the encoder's embedding is its output layer, too: GSPMD reduces its two gradients one by one, the plan their sum
+    # the encoder's embedding is its output layer, too: GSPMD may reduce its two gradients one by one, the plan their sum
     for name, make, pairs, mesh, limit, most in (("encoder", encoder, pairs_of_tokens(3), {"data": 2, "model": 4}, None, 1.35),
                                                  ("mixer", mixer, pairs_of_images(3), {"data": 8}, None, 1.2),     # splits state alone
                                                  ("GPT", Gpt, pairs_of_tokens(3), {"data": 8}, "1.8MB", 1.2)):
