@@ -27,7 +27,7 @@
 enum {
     PLANS = 80,
     PROCESSES = 2,
-    AT_LEAST = 20,
+    AT_LEAST = 10,
     CHUNK = 25,
     MAX_PROGRAMS = 80,
     KINDS = NDA_REPLICATE + 1,
