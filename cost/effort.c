@@ -1,15 +1,14 @@
-/* What arithmetic takes beside what it reads and writes, once a program.
- *
- * Two scales, both in bytes that an H100 moves meanwhile. Whether XLA:GPU computes something again in every
- * kernel that reads it follows its own cost model, which takes an exponential for 90 FLOPs: effort. How long a
- * kernel takes was measured (bench/hardware_log): functions of 2^26 elements run within a third of the time of
- * their bytes, whatever the function: work. */
-#include "cost/internal.h"
+/* Two scales, both in bytes that an H100 moves meanwhile. Whether XLA:GPU computes something again in every
+ * kernel that reads it follows its own cost model, which takes an exponential for 90 FLOPs: effort. How long
+ * a kernel takes was measured (bench/hardware_log): functions of 2^26 elements run within a third of the
+ * time of their bytes, whatever the function: work. */
+#include "cost/effort.h"
+
 #include "ir/attrs.h"
 
 /* Inferred from what XLA's cost model of an H100 says of fused kernels (an exponential about 90 FLOPs, a
- * tangent 150, a sine 1,200), rounded; of chlo's functions by the ops that XLA has for them (erf: one; erfc: 58
- * sums and products, two quotients, an exponential). */
+ * tangent 150, a sine 1,200), rounded; of chlo's functions by the ops that XLA has for them (erf: one; erfc:
+ * 58 sums and products, two quotients, an exponential). */
 uint8_t price_effort_of(uint16_t code)
 {
     switch (code) {
@@ -80,8 +79,8 @@ static bool accumulates(const struct ir_program *program, uint32_t op)
     return false;
 }
 
-/* A row of 2^k elements is sorted in k (k + 1) / 2 rounds of comparisons, several of which run in one pass over
- * memory: 4,096 rows of 4,096 took as long as 37 passes, of 64 16. */
+/* A row of 2^k elements is sorted in k (k + 1) / 2 rounds of comparisons, several of which run in one pass
+ * over memory: 4,096 rows of 4,096 took as long as 37 passes, of 64 16. */
 static uint8_t sorting_passes(const struct ir_program *program, uint32_t op)
 {
     const struct ir_type *type = ir_value_type(program, ir_operand(program, op, 0));
@@ -92,7 +91,7 @@ static uint8_t sorting_passes(const struct ir_program *program, uint32_t op)
     while (rounds < 16 && INT64_C(1) << rounds < ir_type_dims(program, type)[dim])
         rounds++;
     int64_t passes = rounds * (rounds + 1) / 4 + 1;
-    return (uint8_t)at_most(passes, SORT_MOST);
+    return (uint8_t)(passes < SORT_MOST ? passes : SORT_MOST);
 }
 
 uint8_t price_passes_of(const struct ir_program *program, uint32_t op)

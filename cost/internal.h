@@ -362,11 +362,11 @@ struct price_scratch {
     struct root *pool;
     size_t pool_count, pool_room;
     uint32_t *loop_end;
-    size_t loop_room;    /* per step: the step that closes the region it opens */
-    uint32_t mark;       /* of the union being built */
-    uint32_t rules;      /* enum cost_fusion_rule, of the machine that is priced */
-    bool wide_bf16;      /* its elementwise units take no bf16 */
-    double effort_scale; /* its bytes moved during arithmetic, beside an H100's */
+    size_t loop_room;                      /* per step: the step that closes the region it opens */
+    uint32_t mark;                         /* of the union being built */
+    uint32_t rules;                        /* enum cost_fusion_rule, of the machine that is priced */
+    bool wide_bf16;                        /* its elementwise units take no bf16 */
+    double effort_scale;                   /* its bytes moved during arithmetic, beside an H100's */
     struct cost_kernel_bytes kernel_bytes; /* the backend's, so scaled */
     int64_t *work;
     size_t work_room; /* per step; of kernels, by COST_FUSE_WORK: bytes an H100 moves during its arithmetic */
@@ -436,15 +436,6 @@ static inline int64_t price_matmul_ps(const struct price_rates *rates, double co
     double ps = compute_ps + rates->matmul_bytes * memory_ps;
     return cost_round_ps(ps > memory_ps ? ps : memory_ps) + rates->matmul_fixed_ps;
 }
-
-/* A row that stays in a block of threads makes the kernel Triton's, which XLA's estimate takes as free and whose
- * arithmetic takes longer: added to any kernel's work it stays negative. */
-#define PRICE_ROWS_WORK (-(INT64_C(1) << 60))
-
-/* effort.c: op_info's effort, work and passes */
-uint8_t price_effort_of(uint16_t code);
-uint8_t price_work_of(const struct ir_program *program, uint32_t op);
-uint8_t price_passes_of(const struct ir_program *program, uint32_t op);
 
 /* grows the arrays for local, takes the machine's rules and clears what a pricing accumulates */
 /* tiles.c: scratch->padding; and op_info.outer, once a program */

@@ -411,8 +411,9 @@ int64_t price_strided_bytes(const struct price_scratch *scratch, const struct sp
     bytes += anew != SPMD_NONE ? local->values[anew].bytes : 0;
     for (uint32_t operand = 0; operand < 2 && operand < step->operand_count; operand++) {
         bool thin = operand == 1 && has_thin_dim(local, operands[1], info->batch_bits);
-        bytes += strided_bytes(scratch, local, operands[operand], thin ? info->thin_turn : info->turns[operand],
-                               bits_of(local, operands[operand]));
+        bytes +=
+            strided_bytes(scratch, local, operands[operand], thin ? info->thin_turn : info->turns[operand],
+                          bits_of(local, operands[operand]));
     }
     return bytes;
 }

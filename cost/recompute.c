@@ -12,6 +12,7 @@
  * writing the value and reading it k times. What its arithmetic takes counts as the bytes that could be moved
  * meanwhile. docs/design/price.md says where the constants come from. Nothing here stores a value or makes a
  * kernel. */
+#include "cost/effort.h"
 #include "cost/internal.h"
 
 /* ---------------------------------------------------------------- forward: what computing it anew reads */

@@ -4,6 +4,7 @@
  * share of the bytes; every other kernel its bytes / bandwidth, or its arithmetic (effort.c); all plus the
  * launch of a kernel. FLOPs on a device are the whole op's divided by the size of every axis that shards one
  * of its factors: an iteration space is the product of its factors. */
+#include "cost/effort.h"
 #include "cost/internal.h"
 #include "ir/attrs.h"
 

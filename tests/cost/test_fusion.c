@@ -604,13 +604,14 @@ static void kernels_of_rows_compute_slowly(void **state)
         text_add(&text, "func.func @main(%a0: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {\n"
                         "    %0 = stablehlo.constant dense<0.0> : tensor<f32>\n");
         for (int i = 0; i < rows; i++)
-            text_printf(&text,
-                        "    %%r%1$d = stablehlo.reduce(%%a0 init: %%0) applies stablehlo.add across dimensions "
-                        "= [1] : (tensor<1024x1024xf32>, tensor<f32>) -> tensor<1024xf32>\n"
-                        "    %%b%1$d = stablehlo.broadcast_in_dim %%r%1$d, dims = [0] : (tensor<1024xf32>) -> "
-                        "tensor<1024x1024xf32>\n"
-                        "    %%%3$s%2$d = stablehlo.subtract %%a%1$d, %%b%1$d : tensor<1024x1024xf32>\n",
-                        i, i + 1 < rows ? i + 1 : 0, i + 1 < rows ? "a" : "s");
+            text_printf(
+                &text,
+                "    %%r%1$d = stablehlo.reduce(%%a0 init: %%0) applies stablehlo.add across dimensions "
+                "= [1] : (tensor<1024x1024xf32>, tensor<f32>) -> tensor<1024xf32>\n"
+                "    %%b%1$d = stablehlo.broadcast_in_dim %%r%1$d, dims = [0] : (tensor<1024xf32>) -> "
+                "tensor<1024x1024xf32>\n"
+                "    %%%3$s%2$d = stablehlo.subtract %%a%1$d, %%b%1$d : tensor<1024x1024xf32>\n",
+                i, i + 1 < rows ? i + 1 : 0, i + 1 < rows ? "a" : "s");
         add_sines(&text, 8);
         expect(text.at, COST_FUSE_BYTES | COST_FUSE_ROWS | COST_FUSE_WORK, 0, 3 * (8 * N + rows * N / 8));
         text_release(&text);
@@ -668,9 +669,9 @@ static void products_take_what_was_measured(void **state)
     static const struct {
         int batches, rows, columns, sums;
         double us;
-    } known[] = {{1, 4096, 4096, 4096, 174.1},    {1, 8192, 8192, 8192, 1327.1}, {1, 16384, 2048, 512, 54.3},
-                 {1, 16384, 128, 2048, 21.2},     {1, 32768, 1024, 1024, 94.4},  {64, 2048, 2048, 128, 166.5},
-                 {64, 2048, 128, 2048, 149.2},    {512, 512, 512, 80, 99.7},     {512, 512, 80, 512, 90.2}};
+    } known[] = {{1, 4096, 4096, 4096, 174.1}, {1, 8192, 8192, 8192, 1327.1}, {1, 16384, 2048, 512, 54.3},
+                 {1, 16384, 128, 2048, 21.2},  {1, 32768, 1024, 1024, 94.4},  {64, 2048, 2048, 128, 166.5},
+                 {64, 2048, 128, 2048, 149.2}, {512, 512, 512, 80, 99.7},     {512, 512, 80, 512, 90.2}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         char text[1024];
         struct subject subject;

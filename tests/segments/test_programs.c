@@ -204,7 +204,7 @@ static void measured(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(equation_7), cmocka_unit_test(proved), cmocka_unit_test(sums_stand_apart),
-                                       cmocka_unit_test(measured)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(equation_7), cmocka_unit_test(proved),
+                                       cmocka_unit_test(sums_stand_apart), cmocka_unit_test(measured)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
