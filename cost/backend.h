@@ -53,11 +53,12 @@ struct cost_collective_share {
     double small_us, fixed_us;
 };
 
-/* The shapes of the products that were measured: what is larger takes as long as so many of the largest,
- * what is smaller its share of the least. */
-struct cost_matmul_grid {
-    int32_t least, most; /* of rows, columns and what is summed over; 0: rates are the same for all shapes */
-    int32_t batches;     /* at most */
+/* What kernels that are no matrix product take beside their bytes, as bytes that an H100 moves meanwhile:
+ * other devices move as many as their ratio of bandwidth to f32 arithmetic has it. 0: nothing. */
+struct cost_kernel_bytes {
+    double rows;    /* of each byte that arithmetic counts, in a kernel that keeps rows (softmax, norms) */
+    double element; /* of each element that a kernel makes, at least */
+    double apart;   /* of each element that is read far from the one before it */
 };
 
 struct cost_backend {
@@ -68,7 +69,7 @@ struct cost_backend {
      * longer of the two counts */
     double matmul_bytes;
     int64_t matmul_fixed_ps;
-    struct cost_matmul_grid matmul_grid;
+    struct cost_kernel_bytes kernel_bytes; /* by COST_FUSE_WORK, COST_FUSE_STRIDED */
     /* collectives run beside computation, in program order on one stream; false: they block it */
     bool asynchronous;
     uint16_t blocking;   /* bits of enum spmd_step_kind: collectives that block it all the same */

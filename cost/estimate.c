@@ -101,7 +101,7 @@ int64_t cost_estimate_op(const struct cost_estimate *estimate, uint32_t op, int6
     if (info->class == OP_MATMUL) {
         double compute = info->flops / (double)shards * estimate->rates.ps_per_flop[info->rate];
         double memory = ((double)operand_bytes + (double)result_bytes) * estimate->rates.ps_per_byte;
-        return price_matmul_ps(&estimate->rates, compute, memory, (struct price_shape){memory, 1});
+        return price_matmul_ps(&estimate->rates, compute, memory);
     }
     return round_ps((double)estimate->op_ps[op] / (double)shards +
                     estimate->rates.weight * (double)estimate->rates.launch_ps);

@@ -76,7 +76,8 @@ struct op_info {
     uint8_t in_place;   /* may write its result over an operand that it reads */
     uint8_t update;     /* OP_UPDATE: the operand that is written into operand 0 */
     uint8_t outlived;   /* OP_UPDATE: what is computed from its result reads operand 0 as it was */
-    uint8_t effort;     /* elementwise: bytes that an H100 moves while it computes one element */
+    uint8_t effort;     /* elementwise: bytes that an element counts where it may be computed again */
+    uint8_t passes;     /* over its operands and results, at least 1; sorting takes several */
     uint8_t joins;      /* concatenation */
     uint8_t idle;       /* reduction over dimensions of one element: a reshape */
     uint8_t picks;      /* scatter: of one element into each row */
@@ -92,7 +93,7 @@ struct op_info {
     uint8_t batch_dims; /* dots: so many dimensions of the result are batched over */
     uint8_t stacked;    /* dots: bits of operands 0, 1 and the result (4) that are a row of matrices */
     uint8_t windows;    /* WINDOW_* of a convolution; 0: none */
-    uint16_t work;      /* elementwise: eighths of a byte that an H100 moves meanwhile, of each element */
+    uint8_t work;       /* elementwise: eighths of a byte that an H100 moves meanwhile, of each element */
     struct price_turn turns[3];  /* dots: of both operands and of the result (order.c) */
     struct price_turn thin_turn; /* .. of the right operand where one of its batch_bits has length 1 */
     uint8_t batch_bits, outer; /* .. the right operand's batch dimensions; dims that no tile has (tiles.c) */
@@ -361,11 +362,12 @@ struct price_scratch {
     struct root *pool;
     size_t pool_count, pool_room;
     uint32_t *loop_end;
-    size_t loop_room;    /* per step: the step that closes the region it opens */
-    uint32_t mark;       /* of the union being built */
-    uint32_t rules;      /* enum cost_fusion_rule, of the machine that is priced */
-    bool wide_bf16;      /* its elementwise units take no bf16 */
-    double effort_scale; /* its bytes moved during arithmetic, beside an H100's */
+    size_t loop_room;                      /* per step: the step that closes the region it opens */
+    uint32_t mark;                         /* of the union being built */
+    uint32_t rules;                        /* enum cost_fusion_rule, of the machine that is priced */
+    bool wide_bf16;                        /* its elementwise units take no bf16 */
+    double effort_scale;                   /* its bytes moved during arithmetic, beside an H100's */
+    struct cost_kernel_bytes kernel_bytes; /* the backend's, so scaled */
     int64_t *work;
     size_t work_room; /* per step; of kernels, by COST_FUSE_WORK: bytes an H100 moves during its arithmetic */
     struct recompute *again;
@@ -422,28 +424,18 @@ price_scratch_create(struct price_program *shared); /* NULL: makes its own at fi
 struct price_rates {
     double matmul_bytes;     /* share of what a matmul moves that adds to its FLOPs; 0: none */
     int64_t matmul_fixed_ps; /* of one matmul: its launch, or filling and emptying of its pipeline */
-    struct cost_matmul_grid matmul_grid;
     double ps_per_flop[COST_RATES];
     double ps_per_byte;
     double weight;
     int64_t launch_ps;
 };
 struct price_rates price_rates_of(const struct cost_machine *machine);
-/* a matmul whose FLOPs and whose bytes take so long by themselves; shape: see shapes.c */
-struct price_shape {
-    double bytes_ps; /* as many times its bytes as its shape makes it move */
-    double pieces;   /* so many of the largest measured one, at least 1 */
-};
-static inline int64_t price_matmul_ps(const struct price_rates *rates, double compute_ps, double memory_ps,
-                                      struct price_shape shape)
+/* a matmul whose FLOPs and whose bytes take so long by themselves */
+static inline int64_t price_matmul_ps(const struct price_rates *rates, double compute_ps, double memory_ps)
 {
-    double ps = compute_ps + rates->matmul_bytes * shape.bytes_ps +
-                (shape.pieces - 1) * (double)rates->matmul_fixed_ps;
+    double ps = compute_ps + rates->matmul_bytes * memory_ps;
     return cost_round_ps(ps > memory_ps ? ps : memory_ps) + rates->matmul_fixed_ps;
 }
-/* shapes.c, where the backend's rates depend on shapes: of a dot whose FLOPs on a device are given */
-struct price_shape price_shape_of(const struct price_rates *rates, const struct spmd_local *local,
-                                  const struct spmd_step *step, double flops);
 
 /* grows the arrays for local, takes the machine's rules and clears what a pricing accumulates */
 /* tiles.c: scratch->padding; and op_info.outer, once a program */

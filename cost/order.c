@@ -334,10 +334,10 @@ static bool is_packed(int64_t from, int64_t to, int64_t between, int64_t bits)
            columns % packed == 0 && to % rows % packed == 0;
 }
 
-enum { TILE = 16, TILE_LEAST = 8, TILES_TOTAL = 8192, TRANSACTION_BYTES = 64 };
+enum { TILE = 16, TILE_LEAST = 8, TILES_TOTAL = 8192 };
 /* bits: of an element when it is turned */
-static int64_t strided_bytes(const struct spmd_local *local, uint32_t value, struct price_turn turn,
-                             unsigned bits)
+static int64_t strided_bytes(const struct price_scratch *scratch, const struct spmd_local *local,
+                             uint32_t value, struct price_turn turn, unsigned bits)
 {
     if (!turn.from)
         return 0;
@@ -346,7 +346,8 @@ static int64_t strided_bytes(const struct spmd_local *local, uint32_t value, str
     if (least <= 1 || least >= TILE || (least >= TILE_LEAST && from * to >= TILES_TOTAL) ||
         is_packed(from, to, turn.between ? extent(local, value, turn.between) : 1, bits))
         return 0;
-    return value_elements(local, value) * TRANSACTION_BYTES - local->values[value].bytes;
+    double apart = scratch->kernel_bytes.apart * (double)value_elements(local, value);
+    return (int64_t)(apart - (double)local->values[value].bytes);
 }
 
 uint32_t price_made_anew(const struct price_scratch *scratch, const struct spmd_local *local,
@@ -385,10 +386,10 @@ static unsigned bits_of(const struct spmd_local *local, uint32_t value)
     return ir_element_bits((enum ir_element)type->element);
 }
 
-static int64_t strided_result(const struct spmd_local *local, const struct spmd_step *step,
-                              const struct op_info *info)
+static int64_t strided_result(const struct price_scratch *scratch, const struct spmd_local *local,
+                              const struct spmd_step *step, const struct op_info *info)
 {
-    return strided_bytes(local, step->results, info->turns[2],
+    return strided_bytes(scratch, local, step->results, info->turns[2],
                          info->turned_wide ? BANK_BITS : bits_of(local, step->results));
 }
 
@@ -405,13 +406,14 @@ int64_t price_strided_bytes(const struct price_scratch *scratch, const struct sp
 {
     const struct op_info *info = step_info(scratch, step);
     const uint32_t *operands = local->operands + step->operands;
-    int64_t bytes = strided_result(local, step, info);
+    int64_t bytes = strided_result(scratch, local, step, info);
     uint32_t anew = price_made_anew(scratch, local, step);
     bytes += anew != SPMD_NONE ? local->values[anew].bytes : 0;
     for (uint32_t operand = 0; operand < 2 && operand < step->operand_count; operand++) {
         bool thin = operand == 1 && has_thin_dim(local, operands[1], info->batch_bits);
-        bytes += strided_bytes(local, operands[operand], thin ? info->thin_turn : info->turns[operand],
-                               bits_of(local, operands[operand]));
+        bytes +=
+            strided_bytes(scratch, local, operands[operand], thin ? info->thin_turn : info->turns[operand],
+                          bits_of(local, operands[operand]));
     }
     return bytes;
 }

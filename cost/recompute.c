@@ -12,6 +12,7 @@
  * writing the value and reading it k times. What its arithmetic takes counts as the bytes that could be moved
  * meanwhile. docs/design/price.md says where the constants come from. Nothing here stores a value or makes a
  * kernel. */
+#include "cost/effort.h"
 #include "cost/internal.h"
 
 /* ---------------------------------------------------------------- forward: what computing it anew reads */
@@ -384,14 +385,11 @@ void price_note_uses(struct price_scratch *scratch, const struct spmd_local *loc
     }
 }
 
-/* A row that stays in a block of threads makes the kernel Triton's, whose arithmetic is free in XLA's
- * estimate: an H100 multiprocessor does 16 exponentials a cycle, more than memory brings operands for. */
-#define ROWS_WORK (-(INT64_C(1) << 60)) /* added to any kernel's work it stays negative */
-
 /* of several rows in one kernel the first counts: their sum would leave int64_t */
 static void add_work(int64_t *at, int64_t work)
 {
-    *at = *at + work < ROWS_WORK ? ROWS_WORK : *at + work;
+    if (*at >= 0 || work >= 0)
+        *at += work;
 }
 
 void price_add_work(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step,
@@ -403,7 +401,7 @@ void price_add_work(struct price_scratch *scratch, const struct spmd_local *loca
     if ((!info->work && !rows) || !entry->result_count || fate == FATE_ALIAS)
         return;
     const struct value_use *use = &scratch->uses[entry->results];
-    int64_t work = rows ? ROWS_WORK : info->work * value_elements(local, entry->results) / 8;
+    int64_t work = rows ? PRICE_ROWS_WORK : info->work * value_elements(local, entry->results) / 8;
     if (fate == FATE_KERNEL)
         add_work(&scratch->work[step], work);
     else if (use->kernel != KERNEL_SEVERAL)

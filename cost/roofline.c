@@ -1,9 +1,10 @@
 /* Facts of ops (once a program) and the time of every step.
  *
- * A dot or convolution takes max(FLOPs / rate, bytes / bandwidth), and by shape where the backend says so
- * (shapes.c); every other kernel its bytes / bandwidth; both plus the launch of a kernel. FLOPs on a
- * device are the whole op's divided by the size of every axis that shards one of its factors: an
- * iteration space is the product of its factors. */
+ * A dot or convolution takes max(FLOPs / rate, bytes / bandwidth), or where the backend says so FLOPs and a
+ * share of the bytes; every other kernel its bytes / bandwidth, or its arithmetic (effort.c); all plus the
+ * launch of a kernel. FLOPs on a device are the whole op's divided by the size of every axis that shards one
+ * of its factors: an iteration space is the product of its factors. */
+#include "cost/effort.h"
 #include "cost/internal.h"
 #include "ir/attrs.h"
 
@@ -131,56 +132,6 @@ static bool reads_one_array(const struct ir_program *program, uint32_t op)
         seen = value;
     }
     return true;
-}
-
-/* Bytes an H100 moves while it computes one element: inferred from what XLA's cost model says of fused
- * kernels on it (an exponential about 90 FLOPs, a tangent 150, a sine 1,200), rounded; of chlo's functions by
- * the ops that XLA has for them (erfc: 58 sums and products, two quotients, an exponential). */
-static uint8_t effort_of(uint16_t code)
-{
-    switch (code) {
-    case IR_SQRT:
-    case IR_RSQRT: return 1;
-    case IR_EXPONENTIAL:
-    case IR_EXPONENTIAL_MINUS_ONE: return 4;
-    case IR_TANH:
-    case IR_LOGISTIC:
-    case IR_LOG:
-    case IR_LOG_PLUS_ONE: return 9;
-    case IR_POWER:
-    case IR_CBRT:
-    case IR_ATAN2:
-    case IR_CHLO_ACOS:
-    case IR_CHLO_ASIN:
-    case IR_CHLO_ATAN:
-    case IR_CHLO_ERF:
-    case IR_CHLO_ERF_INV: return 20;
-    case IR_CHLO_ACOSH:
-    case IR_CHLO_ASINH:
-    case IR_CHLO_ATANH: return 12;
-    case IR_CHLO_COSH:
-    case IR_CHLO_SINH: return 9;
-    case IR_CHLO_DIGAMMA:
-    case IR_CHLO_LGAMMA: return 40;
-    case IR_CHLO_ERFC: return 14;
-    case IR_SINE:
-    case IR_COSINE:
-    case IR_TAN:
-    case IR_CHLO_TAN: return 60;
-    default: return 0;
-    }
-}
-
-/* The same in eighths, of any elementwise op: XLA's profile of an H100 has a sum, a product or a conversion
- * at a sixth of a byte, a quotient at 1.1, an exponential at 3.7. */
-static uint16_t work_of(const struct ir_program *program, uint32_t op, uint8_t effort)
-{
-    uint16_t code = program->ops[op].code;
-    if (ir_opcode_family((enum ir_opcode)code) != IR_FAMILY_ELEMENTWISE)
-        return 0;
-    bool whole =
-        !ir_element_is_float((enum ir_element)ir_value_type(program, ir_result(program, op, 0))->element);
-    return (uint16_t)(code == IR_DIVIDE && !whole ? 9 : effort ? 8 * effort : 1);
 }
 
 static bool reduces_short_row(const struct ir_program *program, uint32_t op)
@@ -423,8 +374,9 @@ static struct op_info describe_op(const struct ir_program *program, uint32_t op)
     info.in_place = family == IR_FAMILY_ELEMENTWISE || info.class == OP_UPDATE || info.class == OP_ALIAS;
     if (info.class == OP_ELEMENTWISE)
         info.repeatable = !costly_elementwise(ir_op->code) && reads_one_array(program, op);
-    info.effort = effort_of(ir_op->code);
-    info.work = work_of(program, op, info.effort);
+    info.effort = price_effort_of(ir_op->code);
+    info.work = price_work_of(program, op);
+    info.passes = price_passes_of(program, op);
     info.short_row = info.class == OP_REDUCE && reduces_short_row(program, op);
     info.columns = info.class == OP_REDUCE && leaves_columns(program, op);
     info.idle = info.class == OP_REDUCE && reduces_nothing(program, op);
@@ -529,7 +481,6 @@ struct price_rates price_rates_of(const struct cost_machine *machine)
                           ? backend->matmul_fraction
                           : machine->device.flops_fraction;
     rates.matmul_bytes = backend->matmul_bytes;
-    rates.matmul_grid = backend->matmul_grid;
     rates.matmul_fixed_ps = machine->volume_only       ? 0
                             : backend->matmul_fixed_ps ? backend->matmul_fixed_ps
                                                        : machine->device.launch_ps;
@@ -558,15 +509,29 @@ static double kernel_bytes(const struct price_scratch *scratch, const struct spm
     return (double)read + (double)write;
 }
 
+/* The bytes that a device moves while a kernel computes, or more where it does not move them at full
+ * speed. */
+static double with_arithmetic(const struct price_scratch *scratch, const struct spmd_local *local,
+                              const struct spmd_step *step, double bytes)
+{
+    const struct op_info *info = step->kind == SPMD_OP ? step_info(scratch, step) : NULL;
+    bool makes = step->result_count && info && info->class != OP_UPDATE && info->class != OP_REDUCE;
+    int64_t counted = scratch->work[step - local->steps];
+    double work = counted < 0 ? scratch->kernel_bytes.rows * (double)(counted - PRICE_ROWS_WORK)
+                              : scratch->effort_scale * (double)counted,
+           least = makes ? scratch->kernel_bytes.element * (double)value_elements(local, step->results) : 0;
+    work = work > least ? work : least;
+    bytes *= info ? info->passes : 1;
+    return bytes > work ? bytes : work;
+}
+
 /* a kernel that is no matmul */
 static int64_t local_time(const struct price_scratch *scratch, const struct spmd_local *local,
                           const struct kernel *k, const struct price_rates *rates)
 {
     double bytes = kernel_bytes(scratch, local, k) - (double)k->shared_bytes;
-    if (scratch->rules & COST_FUSE_WORK) {
-        double work = scratch->effort_scale * (double)scratch->work[k->step];
-        bytes = bytes > work ? bytes : work;
-    }
+    if (scratch->rules & COST_FUSE_WORK)
+        bytes = with_arithmetic(scratch, local, &local->steps[k->step], bytes);
     return cost_round_ps(rates->weight *
                          (bytes * rates->ps_per_byte + (double)(k->shared_bytes ? 0 : rates->launch_ps)));
 }
@@ -593,11 +558,7 @@ static int64_t matmul_time(const struct price_scratch *scratch, const struct spm
                 flops /= (double)local->mesh->axes[axis].size;
     double compute = flops * rates->ps_per_flop[info->rate],
            memory = kernel_bytes(scratch, local, k) * rates->ps_per_byte;
-    struct price_shape shape = {memory, 1};
-    if (rates->matmul_grid.most && flops > 0 &&
-        ir_opcode_family((enum ir_opcode)local->nda->program->ops[step->op].code) == IR_FAMILY_DOT)
-        shape = price_shape_of(rates, local, step, flops);
-    return price_matmul_ps(rates, compute, memory, shape);
+    return price_matmul_ps(rates, compute, memory);
 }
 
 int64_t price_collective_bytes(const struct spmd_local *local, const struct spmd_step *step)

@@ -103,6 +103,10 @@ void price_take_rules(struct price_scratch *scratch, const struct cost_machine *
     scratch->hides = machine->backend->hides;
     scratch->effort_scale =
         h100_flops_per_byte * device->memory_bytes_per_s / device->rate_flops[COST_RATE_F32];
+    scratch->kernel_bytes =
+        (struct cost_kernel_bytes){.rows = scratch->effort_scale * machine->backend->kernel_bytes.rows,
+                                   .element = scratch->effort_scale * machine->backend->kernel_bytes.element,
+                                   .apart = scratch->effort_scale * machine->backend->kernel_bytes.apart};
     bool takes_in = scratch->rules & COST_FUSE_PRODUCTS;
     scratch->wide_bf16 = device->no_bf16_arithmetic && scratch->rules & COST_FUSE_BYTES && !takes_in;
     scratch->stores_softmax = device->no_bf16_arithmetic && scratch->rules & COST_FUSE_SCORES && takes_in;

@@ -221,6 +221,34 @@ static int64_t result_rows(uint8_t kind, int64_t devices)
     return kind == SPMD_REDUCE_SCATTER || kind == SPMD_ALL_REDUCE ? 1 : devices;
 }
 
+enum { SUM_HOPS = 4 }; /* ops between a sum and what is reduced of it */
+
+/* a reduction's result, or what is computed from it elementwise */
+static bool is_sum(const struct emit *e, uint32_t value)
+{
+    const struct ir_program *program = e->nda->program;
+    uint32_t by = program->values[value].op;
+    for (int hop = 0; hop < SUM_HOPS && by != IR_NONE; hop++) {
+        enum ir_family family = ir_opcode_family((enum ir_opcode)program->ops[by].code);
+        if (family == IR_FAMILY_REDUCE)
+            return true;
+        if (family != IR_FAMILY_ELEMENTWISE && family != IR_FAMILY_RESHAPE && family != IR_FAMILY_TRANSPOSE)
+            return false;
+        by = program->values[ir_operand(program, by, 0)].op;
+    }
+    return false;
+}
+
+/* A sum in a kernel with the concatenation that it goes into is one thread's work for each element: on an
+ * H200 1.15 ms for the bias of 7,680 columns beside its weights, 0.02 in a kernel of its own. */
+static void keep_sums_apart(struct emit *e, const struct move *moves, struct emit_tensor *xs, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (is_sum(e, moves[i].origin))
+            xs[i] = emit_one(e, "stablehlo.optimization_barrier", &xs[i], 1, xs[i].element, xs[i].rank,
+                             xs[i].dims, NULL, 0);
+}
+
 /* Several arrays in one op. all_reduce and all_gather take several operands, but not inside a
  * manual_computation: Shardy gives their results one tuple of shardings, which XLA refuses ("Sharding is
  * tuple-shaped but validation shape is not"). There, and where an op takes one operand only, the rows of all
@@ -256,6 +284,7 @@ static void together(struct emit *e, struct move *moves, uint32_t count)
         build(e, names[step->kind], xs, count, dims, attrs, n, reducer);
     } else {
         int64_t shape[1][EMIT_MAX_RANK];
+        keep_sums_apart(e, moves, xs, count);
         all = emit_concatenate(e, xs, count, 1);
         shape[0][0] = result_rows(step->kind, devices);
         shape[0][1] = all.dims[1];

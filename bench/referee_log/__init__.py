@@ -11,9 +11,23 @@ Never read as a result: a row counts where today's plan gives the same module.
 import gzip
 import json
 import pathlib
+import re
 
 KEPT = pathlib.Path(__file__).resolve().parent
 COMPUTED = ("arguments", "results", "constraints")   # of a plan.json
+
+
+BARRIER = re.compile(r'^ *(%\d+) = "stablehlo.optimization_barrier"\((%\d+)\) : \(tensor<\d+x\d+x\w+>\) -> .*\n', re.M)
+
+
+def without_barriers(text):
+    """A manual module in generic form as it was before sums that are sent with other arrays stood behind barriers (emit/collective.c): the
+    same plan, of which the compilers say the same but for a kernel of microseconds; so what they said then is still known."""
+    same = dict(BARRIER.findall(text))
+    if not same:
+        return text
+    text, number = BARRIER.sub("", text), {}
+    return re.sub(r"%\d+", lambda name: number.setdefault(same.get(name[0], name[0]), f"%{len(number)}"), text)
 
 
 def key_of(row):

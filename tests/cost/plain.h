@@ -13,6 +13,7 @@ static inline void make_plain(struct cost_machine *machine, struct cost_backend 
 {
     *backend = *cost_backend(COST_XLA_CPU);
     backend->fusion = rules;
+    backend->kernel_bytes = (struct cost_kernel_bytes){.rows = 3, .element = 0, .apart = 64};
     machine->backend = backend;
     machine->asynchronous = false;
     machine->device.memory_bytes_per_s = 1e12;

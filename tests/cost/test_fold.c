@@ -26,7 +26,7 @@ static const struct sample {
     {"/tests/models/gpt_torch.mlir.gz", "data=4,model=4", "tpu-v5p", 8, 200, 0.002, 0.9},
     /* weights' gradients behind the rest: which stream is ahead then depends on how many layers there were */
     {"/tests/models/t2b.mlir.gz", "data=8,model=8", "a100-40", 18, 60, 0.0005, 0.9},
-    {"/tests/models/gpt.mlir.gz", "data=4,model=4", "h100", 32, 40, 0.0005, 0.9},
+    {"/tests/models/gpt.mlir.gz", "data=4,model=4", "h100", 32, 40, 0.001, 0.9},
 };
 
 /* limit_bytes: of a device's memory; 0: what it has */

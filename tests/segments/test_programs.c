@@ -7,6 +7,7 @@
 #include "segments/programs.h"
 #include "subject.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static void open_programs(struct subject *subject, const char *name, const char *mesh,
@@ -90,6 +91,45 @@ static void proved(void **state)
     close_programs(&subject, &programs);
 }
 
+/* the line that makes what `line` reads first, in a text in generic form; NULL: an argument */
+static const char *made_by(const char *text, const char *line)
+{
+    char start[32];
+    const char *value = strchr(strstr(line, "\"("), '%');
+    snprintf(start, sizeof start, " %.*s = ", (int)strcspn(value, ",)"), value);
+    return strstr(text, start);
+}
+
+static bool is_op(const char *line, const char *name)
+{
+    const char *at = line ? strchr(line, '"') : NULL;
+    return at && strncmp(at + 1, name, strlen(name)) == 0;
+}
+
+/* what is summed and sent with something else, in one array, is summed in a kernel of its own */
+static void sums_stand_apart(void **state)
+{
+    static const char barrier[] = "\"stablehlo.optimization_barrier\"";
+    struct subject subject;
+    struct segments_programs programs;
+    uint32_t apart = 0;
+    open_programs(&subject, "segments/gpt_6.mlir.gz", "data=4", &programs);
+    for (uint32_t i = 0; i < programs.count; i++) {
+        struct text text = {0};
+        char digest[SEGMENTS_DIGEST_SIZE];
+        struct error e = {0};
+        ASSERT_OK(segments_program_write(&programs, i, &text, digest, &e), &e);
+        for (const char *at = text.at; (at = strstr(at, barrier)); at++) {
+            const char *rows = made_by(text.at, at);
+            assert_true(is_op(rows, "stablehlo.reshape"));
+            apart += is_op(made_by(text.at, rows), "stablehlo.reduce\"");
+        }
+        text_release(&text);
+    }
+    assert_true(apart > 0);
+    close_programs(&subject, &programs);
+}
+
 /* ---- tables from times ---- */
 
 static int by_digest(const void *a, const void *b)
@@ -165,6 +205,6 @@ static void measured(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(equation_7), cmocka_unit_test(proved),
-                                       cmocka_unit_test(measured)};
+                                       cmocka_unit_test(sums_stand_apart), cmocka_unit_test(measured)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,18 @@
+/* What arithmetic takes beside what it reads and writes (effort.c), in bytes that an H100 moves meanwhile. */
+#ifndef TOAST_COST_EFFORT_H
+#define TOAST_COST_EFFORT_H
+
+#include "ir/program.h"
+
+/* A row that stays in a block of threads makes the kernel Triton's, which XLA's estimate takes as free and
+ * whose arithmetic takes longer: added to any kernel's work it stays negative. */
+#define PRICE_ROWS_WORK (-(INT64_C(1) << 60))
+
+/* bytes that an element of an op of this code counts where it may be computed again */
+uint8_t price_effort_of(uint16_t code);
+/* eighths of a byte that each element of an elementwise op takes; of others 0 */
+uint8_t price_work_of(const struct ir_program *program, uint32_t op);
+/* how often an op passes over its operands and results: 1 or, of sorts and sums of all before, more */
+uint8_t price_passes_of(const struct ir_program *program, uint32_t op);
+
+#endif
