@@ -146,12 +146,23 @@ static enum error_code price_whole(void *session, const struct search_list *list
     return evaluator_price(replayer->evaluator, plan, price, cost, e);
 }
 
-static enum error_code price(void *session, const struct search_list *list, struct price *price,
-                             struct cost *cost, struct error *e)
+/* the domain's and that one; NULL: there are none. No step is shorter than its products. */
+static const struct price_limits *limits_with(const struct search_domain *domain, int64_t beaten,
+                                              struct price_limits *out)
+{
+    *out = domain->has_limits ? domain->limits : (struct price_limits){INT64_MAX, INT64_MAX, INT64_MAX, 0};
+    out->beaten = beaten;
+    out->far = beaten && beaten < out->far ? beaten : out->far;
+    return domain->has_limits || beaten ? out : NULL;
+}
+
+static enum error_code price(void *session, const struct search_list *list, int64_t beaten,
+                             struct price *price, struct cost *cost, struct error *e)
 {
     struct replayer *replayer = session;
-    const struct plan *plan;
-    const struct price_limits *limits = replayer->domain->has_limits ? &replayer->domain->limits : NULL;
+    const struct plan *plan = NULL;
+    struct price_limits room;
+    const struct price_limits *limits = limits_with(replayer->domain, beaten, &room);
     bool priced = false;
     TRY(plan_of(replayer, list, &plan, e));
     if (!replayer->thin)
