@@ -452,6 +452,11 @@ const struct plan_context *evaluator_thin_context(const struct evaluator *evalua
     return evaluator->thin ? thin_context(evaluator->thin) : NULL;
 }
 
+void evaluator_init_thin(const struct evaluator *evaluator, struct plan *plan, const struct plan *from)
+{
+    thin_init_copy(evaluator->thin, plan, from);
+}
+
 void evaluator_copy_thin(const struct evaluator *evaluator, struct plan *to, const struct plan *from)
 {
     thin_copy(evaluator->thin, to, from);

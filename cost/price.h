@@ -193,7 +193,8 @@ enum error_code evaluator_price_folded(struct evaluator_session *session, const 
 /* What makes thin plans (analysis/thin.h): decisions are applied in less time, hashes are the same. NULL: the
  * program is not folded, or its layers are not alike. Borrowed. */
 const struct plan_context *evaluator_thin_context(const struct evaluator *evaluator);
-/* thin_copy, of plans of that context */
+/* thin_init_copy and thin_copy, of plans of that context */
+void evaluator_init_thin(const struct evaluator *evaluator, struct plan *plan, const struct plan *from);
 void evaluator_copy_thin(const struct evaluator *evaluator, struct plan *to, const struct plan *from);
 /* evaluator_price_folded of a thin plan. *priced: false where the fold does not hold for it or cannot tell:
  * the caller then makes the whole plan and asks evaluator_price. */

@@ -33,6 +33,15 @@ struct replayer {
     struct plan whole;                      /* of a thin one; made at first use */
 };
 
+static void init_plan(struct replayer *replayer, uint32_t at, const struct plan *from)
+{
+    if (replayer->thin)
+        evaluator_init_thin(replayer->on->evaluator, &replayer->plans[at], from);
+    else
+        plan_init_copy(&replayer->plans[at], from);
+    replayer->ready[at] = 1;
+}
+
 static void *replayer_create(const struct search_domain *domain, struct evaluator_session *evaluator)
 {
     struct evaluated *self = domain->self;
@@ -46,8 +55,7 @@ static void *replayer_create(const struct search_domain *domain, struct evaluato
     if (!replayer->thin)
         replayer->context = self->context;
     replayer->evaluator = evaluator;
-    plan_init_copy(&replayer->plans[0], plan_context_start(replayer->context));
-    replayer->ready[0] = 1;
+    init_plan(replayer, 0, plan_context_start(replayer->context));
     return replayer;
 }
 
@@ -74,12 +82,11 @@ static void copy_plan(struct replayer *replayer, uint32_t to)
 {
     struct plan *plan = &replayer->plans[to];
     if (!replayer->ready[to])
-        plan_init_copy(plan, plan - 1);
+        init_plan(replayer, to, plan - 1);
     else if (replayer->thin)
         evaluator_copy_thin(replayer->on->evaluator, plan, plan - 1);
     else
         plan_copy(plan, plan - 1);
-    replayer->ready[to] = 1;
 }
 
 static void replay(void *session, struct search_list *list, struct hash128 *hash)

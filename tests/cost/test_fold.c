@@ -573,12 +573,12 @@ static void thin_plans_are_the_same_plans(void **state)
                                  *other = evaluator_session_create(subject.evaluator);
         uint32_t count;
         const struct plan_decision *decisions = plan_context_decisions(subject.context, &count);
-        plan_init(&thin, subject.nda, &subject.mesh);
+        evaluator_init_thin(subject.evaluator, &thin, plan_context_start(context));
         plan_init(&whole, subject.nda, &subject.mesh);
         for (uint32_t k = 0; k < 20; k++) {
             struct price one, two;
             bool priced;
-            plan_copy(&thin, plan_context_start(context));
+            evaluator_copy_thin(subject.evaluator, &thin, plan_context_start(context));
             plan_copy(&whole, plan_context_start(subject.context));
             for (uint64_t n = 1 + rng_below(&rng, 8); n-- > 0;) {
                 struct plan_decision decision = decisions[rng_below(&rng, count)];
