@@ -1,24 +1,28 @@
 #!/usr/bin/env python3
 """What an accelerator really does, against the price and the ahead-of-time compile for the same chip.
 
-Measured on one device, each the median of several runs after two that are not counted:
-    matmuls       rate by shape and element type, in 10^12 FLOP/s
-    kernels       bytes a second of a fused elementwise kernel and of a softmax, by element type
-    modules       time and peak of the device-local module of three train steps with its collectives taken out: gathers repeat
-                  what the device has, reductions pass it on, so that every kernel runs at the size it has in the plan
-Beside each figure stands the price (toast price; of modules the computation without collectives) and, with --aot, the time that
-XLA:GPU's own cost model gives the module for this chip (bench/referee's compiler).
+    prepare   writes modules of one device into FOLDER: kernels (products by shape, type and side; convolutions; kernels that move
+              bytes), device-local modules of train steps with collectives taken out (gathers repeat what the device has, reductions
+              pass it on, so that every kernel runs at the size it has in the plan), and programs of segments likewise
+    measure   is a program of its own, hardware_measure.py: it needs JAX, an accelerator and FOLDER, not this repository
+    collect   sums up FOLDER/measured into bench/hardware_log: device time by module, of products, of other kernels, and of what
+              stands in for gathers
+    ahead     compiles the modules ahead of time for the same chip: XLA:GPU's own estimate (bench/referee's compiler), into the log
+    table     prints prices, measured times and estimates beside each other
 
-Without a GPU it says "not measured" and ends with status 0. --device cpu is a dry run on small shapes: it shows that the program
-works and its table says so; --page refuses it. Zeros are multiplied, which costs a GPU less power than data: clocks may be higher
-than in training.
+Prices are always today's. `prepare`, `collect` and `ahead` need JAX (bench/referee's environment).
 
 Examples:
-    .venv-referee/bin/python bench/hardware.py --page        measures this machine's GPU, writes the table of docs/price.md
-    bench/hardware.py --device cpu                           the dry run
+    bench/hardware.py prepare build/hardware
+    bench/hardware_measure.py build/hardware build/hardware/measured           on the machine with the accelerator
+    bench/hardware.py collect build/hardware
+    bench/hardware.py ahead build/hardware --device h200
+    bench/hardware.py table build/hardware --device h200 --page                writes the tables of docs/price.md
 """
 import argparse
-import datetime
+import collections
+import concurrent.futures
+import gzip
 import json
 import math
 import os
@@ -28,246 +32,253 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
+
+import hardware_modules
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs/price.md"
+LOG = ROOT / "bench/hardware_log"
 MARK = re.compile(r"(<!-- bench/hardware: table -->\n).*?(<!-- end -->)", re.S)
-TOAST = pathlib.Path(os.environ.get("TOAST_BIN", ROOT / "build/release/bin")) / "toast"
-CATALOGUE = {"H100 80GB": "h100", "H200": "h200", "B200": "b200", "A100-SXM4-80GB": "a100-80", "A100-SXM4-40GB": "a100-40"}
-SIZES = {   # matmuls (m, k, n), elements of kernels and rows of a softmax, (model, mesh, plan)
-    "gpu": {"matmuls": [(16384, 2048, 4096), (4096, 14336, 4096), (2048, 2048, 2048), (16384, 512, 2048), (16384, 256, 2048),
-                        (2048, 256, 2048)],
-            "elements": 1 << 28, "row": 2048,
-            "modules": [("gemma", "data=4,model=4", "fsdp:data+megatron:model"), ("gpt", "data=2,model=4", "fsdp:data+fsdp:model"),
-                        ("llama", "data=2,model=4", "fsdp:data+megatron:model")]},
-    "cpu": {"matmuls": [(256, 256, 256), (512, 64, 128)], "elements": 1 << 16, "row": 256,
-            "modules": [("mlp", "data=2,model=2", "fsdp:data+megatron:model"), ("small/t2b", "data=2,model=2", "zero2:data+megatron:model"),
-                        ("small/gpt", "data=4", "fsdp:data")]}}
-DTYPES = {"gpu": ("bf16", "f16", "f32"), "cpu": ("bf16", "f32")}
-BYTES = {"bf16": 2, "f16": 2, "f32": 4}
-RUNS = {"gpu": 10, "cpu": 3}
+CATALOGUE = {"H100 80GB": "h100", "H200": "h200", "B200": "b200", "A100-SXM4-80GB": "a100-80", "A100-SXM4-40GB": "a100-40", "cpu": "cpu"}
+PRODUCTS = re.compile("nvjet|gemm|cutlass|xmma|sm80_|sm90_|cudnn|implicit|wgrad|dgrad|splitK|cublas")   # kernels of products and convolutions
+TRACED = 3   # runs that hardware_measure.py traces
 
 
-# ---------------------------------------------------------------- the price's word
+def index_of(folder):
+    return json.loads((folder / "index.json").read_text())
+
+
+def read(path):
+    return json.loads(gzip.decompress(path.read_bytes()))
+
+
+def write(path, said):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(gzip.compress(json.dumps(said, indent=0, sort_keys=True).encode(), mtime=0))
+
+
+def prepare(options):
+    os.environ["JAX_PLATFORMS"] = "cpu"
+    import jax
+
+    jax.config.update("jax_enable_x64", True)
+    options.folder.mkdir(parents=True, exist_ok=True)
+    rows = hardware_modules.everything(options.small, options.folder)
+    for number, row in enumerate(rows):
+        row["file"] = f"{number:03}.mlir.gz"
+        (options.folder / row["file"]).write_bytes(gzip.compress(row.pop("text").encode(), mtime=0))
+    (options.folder / "index.json").write_text(json.dumps(rows, indent=1))
+    print(f"{len(rows)} modules in {options.folder}")
+
+
+# ---------------------------------------------------------------- what was measured
+def computations(hlo):
+    """{name: [(instruction, opcode, the rest of its line)]} of an HLO module's text"""
+    found, inside = {}, None
+    for line in hlo.split("\n"):
+        if (begins := re.match(r"(?:ENTRY )?%?([\w.\-]+) \(", line)) and line.rstrip().endswith("{"):
+            inside = found.setdefault(begins[1], [])
+        elif inside is not None and (said := re.match(r"\s+(?:ROOT )?%?([\w.\-]+) = (?:\([^=]*?\)|\S+) ([\w\-]+)\((.*)$", line)):
+            inside.append(said.groups())
+    return found
+
+
+def stand_ins(hlo):
+    """kernels that only slice or only repeat one array: in the place of a collective (toast_profile/apart.py)"""
+    every, found = computations(hlo), set()
+    trivial = {"parameter", "concatenate", "slice", "bitcast", "constant", "reshape"}
+
+    def repeats(ops):
+        return any(code == "concatenate" and len(set(re.findall(r"%([\w.\-]+)", rest.split(")")[0]))) == 1 for _, code, rest in ops)
+    for ops in every.values():
+        for name, code, rest in ops:
+            inner = every.get(re.search(r"calls=%?([\w.\-]+)", rest)[1], []) if code == "fusion" else [(name, code, rest)]
+            codes = {code for _, code, _ in inner}
+            if codes <= trivial and (repeats(inner) or "slice" in codes):
+                found.add(re.sub(r"[.\-]", "_", name))
+    return found
+
+
+def collect(options):
+    said, events, hlo = (read(options.folder / f"measured/{name}.json.gz") for name in ("measured", "events", "hlo"))
+    busy = collections.defaultdict(collections.Counter)
+    places = {hardware_modules.module_name(name): name for name in hlo} | {
+        hardware_modules.module_name(f"{row['group']} {row['name']}"): row["name"] for row in index_of(options.folder)}
+    apart = {name: stand_ins(text) for name, text in hlo.items()}
+    for module, kernel, _, us in events:
+        name = places.get(module)
+        if name:
+            what = "stand_in_us" if kernel in apart[name] else "products_us" if PRODUCTS.search(kernel) else "other_us"
+            busy[name][what] += us / TRACED
+    for row in said["modules"]:
+        row.pop("runs_s", None)
+        if not events and "wall_s" in row:   # a profiler that knows no kernels: all of a run
+            busy[row["name"]]["other_us"] = row["wall_s"] * 1e6
+        row |= {what: round(us, 3) for what, us in busy[row["name"]].items()}
+    device = next(known for part, known in CATALOGUE.items() if part.lower() in said["device"].lower())
+    write(options.log / f"{device}.json.gz", said)
+    print(f"{len(said['modules'])} modules of {said['device']} in {options.log / device}.json.gz")
+
+
+# ---------------------------------------------------------------- what others say of them
 def price(module, *arguments):
-    done = subprocess.run([str(part) for part in (TOAST, "price", module, *arguments, "--json")], capture_output=True, text=True)
+    done = subprocess.run([str(part) for part in (hardware_modules.TOAST, "price", module, *arguments, "--json")], capture_output=True,
+                          text=True, cwd=ROOT)
     if done.returncode not in (0, 3):
-        sys.exit(f"toast price {' '.join(map(str, arguments))}: {done.stderr.strip()[-300:]}")
+        return {"error": done.stderr.strip()[-300:]}
     return json.loads(done.stdout)
 
 
-def price_of_text(text, device, folder):
-    path = pathlib.Path(folder) / "kernel.mlir"
-    path.write_text(text)
-    return price(path, "--mesh", "x=1", "--device", device)["compute_ps"] * 1e-12
+def text_of(row, folder, work):
+    path = pathlib.Path(work) / "module.mlir"
+    path.write_bytes(gzip.decompress((folder / row["file"]).read_bytes()))
+    return path
 
 
-def matmul_text(shape, kind):
-    m, k, n = shape
-    left, right, out = f"tensor<{m}x{k}x{kind}>", f"tensor<{k}x{n}x{kind}>", f"tensor<{m}x{n}x{kind}>"
-    return (f"func.func @main(%a: {left}, %b: {right}) -> {out} {{\n    %c = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] "
-            f": ({left}, {right}) -> {out}\n    return %c : {out}\n}}\n")
+def priced(row, folder, device):
+    """today's price of a module; of a step that of its plan, whose computation is the module's"""
+    with tempfile.TemporaryDirectory(prefix="toast-hardware-") as work:
+        if "plan" in row:
+            return price(*row["plan"], "--device", device)
+        return price(text_of(row, folder, work), "--mesh", "x=1", "--device", device)
 
 
-def elementwise_text(elements, kind):
-    t = f"tensor<{elements}x{kind}>"
-    return (f"func.func @main(%a: {t}, %b: {t}, %c: {t}) -> {t} {{\n    %d = stablehlo.multiply %a, %b : {t}\n"
-            f"    %e = stablehlo.add %d, %c : {t}\n    return %e : {t}\n}}\n")
+def ahead(options):
+    from toast_referee import compilers
+
+    path = options.log / f"{options.device}-ahead.json.gz"
+    known = read(path) if path.exists() else {}
+    for row in index_of(options.folder):
+        if row["name"] in known or (options.only and row["group"] not in options.only):
+            continue
+        with tempfile.TemporaryDirectory(prefix="toast-hardware-") as work:
+            try:
+                said = compilers.compile_module("gpu", text_of(row, options.folder, work), "x=1", options.device,
+                                                work=options.keep and options.keep / hardware_modules.module_name(row["name"]))
+                known[row["name"]] = {name: value for name, value in said.items() if name != "collectives"}
+            except compilers.Refused as refusal:
+                known[row["name"]] = {"error": str(refusal)[-300:]}
+        write(path, known)
+        print(row["name"], known[row["name"]].get("step_us", known[row["name"]].get("error")), flush=True)
 
 
-# ---------------------------------------------------------------- measuring
-def median_seconds(run, runs):
-    """of one call that blocks until it is done"""
-    seconds = []
-    for _ in range(runs + 2):
-        start = time.perf_counter()
-        run()
-        seconds.append(time.perf_counter() - start)
-    return statistics.median(seconds[2:])
+# ---------------------------------------------------------------- the tables
+def figure(value, form=".2f"):
+    return "-" if value is None or not math.isfinite(value) else format(value, form)
 
 
-def measure_kernels(jax, device, kind, target, folder):
-    """rows of matmuls and of kernels that only move bytes"""
-    import jax.numpy as jnp
-
-    sizes, rows = SIZES[kind], []
-    types = {"bf16": jnp.bfloat16, "f16": jnp.float16, "f32": jnp.float32}
-    product, mixed, softmax = jax.jit(jnp.matmul), jax.jit(lambda a, b, c: a * b + c), jax.jit(jax.nn.softmax)
-    for name in DTYPES[kind]:
-        def zeros(*shape, element=types[name]):
-            return jax.device_put(jnp.zeros(shape, element), device)
-        for m, k, n in sizes["matmuls"]:
-            a, b = zeros(m, k), zeros(k, n)
-            seconds = median_seconds(lambda a=a, b=b: product(a, b).block_until_ready(), RUNS[kind])
-            priced = price_of_text(matmul_text((m, k, n), name), target, folder)
-            rows.append({"what": f"matmul {m} x {k} x {n}", "type": name, "measured_s": seconds, "priced_s": priced,
-                         "rate": 2 * m * k * n / seconds * 1e-12, "unit": "TFLOP/s"})
-        count, row = sizes["elements"], sizes["row"]
-        a = zeros(count)
-        seconds = median_seconds(lambda a=a: mixed(a, a + 0, a + 0).block_until_ready(), RUNS[kind])
-        seconds -= median_seconds(lambda a=a: (a + 0).block_until_ready(), RUNS[kind]) * 2
-        priced = price_of_text(elementwise_text(count, name), target, folder)
-        if seconds > 0:
-            rows.append({"what": f"a * b + c, {count} elements", "type": name, "measured_s": seconds, "priced_s": priced,
-                         "rate": 4 * count * BYTES[name] / seconds * 1e-9, "unit": "GB/s"})
-        table = zeros(count // row, row)
-        seconds = median_seconds(lambda t=table: softmax(t).block_until_ready(), RUNS[kind])
-        rows.append({"what": f"softmax, rows of {row}", "type": name, "measured_s": seconds, "priced_s": None,
-                     "rate": 2 * count * BYTES[name] / seconds * 1e-9, "unit": "GB/s"})
-    return rows
+def quotient(ours, theirs):
+    return ours / theirs if theirs else None
 
 
-def model_path(model, kind, folder):
-    if kind == "cpu":
-        found = [path for path in (ROOT / f"tests/models/{model}.mlir", ROOT / f"tests/models/{model}.mlir.gz") if path.exists()]
-        return found[0]
-    subprocess.run([sys.executable, ROOT / "bench/referee_models.py", folder, model], check=True, stdout=subprocess.DEVNULL,
-                   env=dict(os.environ, JAX_PLATFORMS="cpu"))
-    return pathlib.Path(folder) / f"{model}.mlir"
+def spread(values):
+    return f"{min(values):.2f} | {statistics.median(values):.2f} | {max(values):.2f}" if values else "- | - | -"
 
 
-def alone(text):
-    """(module of one device of its own, how many collectives it had), of one that toast lower --form local wrote"""
-    from jax._src.interpreters import mlir
-    from jaxlib.mlir import ir
-    from toast_profile import apart
-
-    with mlir.make_ir_context() as context, ir.Location.unknown(context):
-        module = ir.Module.parse(text)
-        taken = apart.without_collectives(module)
-        for name in ("mhlo.num_replicas", "mhlo.num_partitions"):
-            if name in module.operation.attributes:
-                del module.operation.attributes[name]
-        return str(module), taken
+def compared(rows, log, options, target):
+    """[(row, measured, price, estimate)] of the modules that ran"""
+    measured = {row["name"]: row for row in log["modules"] if "error" not in row and ("other_us" in row or "products_us" in row)}
+    path = options.log / f"{options.device}-ahead.json.gz"
+    estimates = read(path) if path.exists() else {}
+    rows = [row for row in rows if row["name"] in measured]
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        prices = list(pool.map(lambda row: priced(row, options.folder, target), rows))
+    return [(row, measured[row["name"]], said, estimates.get(row["name"], {})) for row, said in zip(rows, prices, strict=True)
+            if "error" not in said]
 
 
-def run_module(jax, device, path, runs):
-    """(median seconds of a step, bytes of its peak by XLA) of a module of one device; arguments are zeros, made anew where donated"""
-    import numpy
-    from jax._src.interpreters import mlir
-    from jaxlib import xla_client
-    from jaxlib.mlir import ir
-    from toast_referee import compilers, timing
-
-    with mlir.make_ir_context() as context, ir.Location.unknown(context):
-        module = ir.Module.parse(path.read_text())
-        arguments = timing.signature(module)
-        executable = device.client.compile_and_load(module, xla_client.DeviceList((device,)), compilers.options_for([device.id]))
-    said = compilers.memory_of(executable)
-    seconds = []
-    for _ in range(runs + 2):
-        inputs = jax.block_until_ready([jax.device_put(numpy.zeros(shape, element), device) for shape, element in arguments])
-        start = time.perf_counter()
-        jax.block_until_ready(executable.execute_sharded(inputs).disassemble_into_single_device_arrays())
-        seconds.append(time.perf_counter() - start)
-    return statistics.median(seconds[2:]), said["arguments"] + said["outputs"] - said["alias"] + said["temporaries"]
+def took(said):
+    """microseconds of a module's own kernels"""
+    return said.get("products_us", 0) + said.get("other_us", 0)
 
 
-def measure_modules(jax, device, kind, target, folder, aot):
-    rows = []
-    for model, mesh, plan in SIZES[kind]["modules"]:
-        source = model_path(model, kind, folder)
-        path = pathlib.Path(folder) / f"{model.replace('/', '_')}.local.mlir"
-        subprocess.run([TOAST, "lower", source, "--mesh", mesh, "--baseline", plan, "--form", "local", "-o", path], check=True)
-        text, taken = alone(path.read_text())
-        path.write_text(text)
-        seconds, peak = run_module(jax, device, path, RUNS[kind])
-        priced = price(source, "--mesh", mesh, "--device", target, "--baseline", plan)
-        row = {"what": f"{model}, {mesh}, {plan}", "collectives": taken, "measured_s": seconds, "measured_peak": peak,
-               "priced_s": priced["compute_ps"] * 1e-12, "priced_peak": priced["peak_bytes"]}
-        if aot:
-            from toast_referee import compilers
-            said = compilers.compile_module("gpu", path, "x=1", target)
-            row |= {"aot_s": said["step_us"] * 1e-6, "aot_peak": said["peak"]}
-        rows.append(row)
-    return rows
+def kernel_tables(found):
+    lines = ["| kernels | measured | price / measured: least | median | most | ahead / measured: least | median | most |",
+             "|---|---:|---:|---:|---:|---:|---:|---:|"]
+    far = ["| kernel | measured us | price | ahead |", "|---|---:|---:|---:|"]
+    for group in dict.fromkeys(row["group"] for row, *_ in found if row["group"] not in ("step", "segment")):
+        of = [(row, took(said), said_price["compute_ps"] * 1e-6, estimate.get("step_us")) for row, said, said_price, estimate in found
+              if row["group"] == group]
+        lines.append(f"| {group} | {len(of)} | {spread([ours / us for _, us, ours, _ in of])} | "
+                     f"{spread([theirs / us for _, us, _, theirs in of if theirs])} |")
+        far += [f"| {row['name']} | {us:.1f} | {ours:.1f} | {figure(theirs, '.1f')} |" for row, us, ours, theirs in of
+                if not 0.75 <= ours / us <= 1.33]
+    return lines, far
 
 
-# ---------------------------------------------------------------- the table
-def figure(value, scale, form=".2f"):
-    return "-" if value is None else format(value * scale, form)
+def step_table(found):
+    lines = ["| local module of a plan | measured ms: products | other | price / measured: products | other | all | ahead / measured | "
+             "peak GB | price / peak |", "|---|---:|---:|---:|---:|---:|---:|---:|---:|"]
+    ratios = []
+    for row, said, ours, estimate in found:
+        if row["group"] == "step":
+            products, other = ours["matmul_ps"] * 1e-6, (ours["compute_ps"] - ours["matmul_ps"]) * 1e-6
+            peak = said["arguments"] + said["outputs"] - said["alias"] + said["temporaries"]
+            ratios.append(ours["compute_ps"] * 1e-6 / took(said))
+            theirs = estimate.get("step_us")
+            lines.append(f"| {row['name']} | {said.get('products_us', 0) / 1e3:.2f} | {said['other_us'] / 1e3:.2f} | "
+                         f"{figure(quotient(products, said.get('products_us')))} | {figure(other / said['other_us'])} | {ratios[-1]:.2f} | "
+                         f"{figure(theirs and theirs / (took(said) + said.get('stand_in_us', 0)))} | {peak / 1e9:.2f} | "
+                         f"{ours['peak_bytes'] / peak:.2f} |")
+    lines += ["", f"Price / measured: {spread(ratios).replace(' |', ',')} (least, median, most); within 0.85 to 1.2: "
+              f"{sum(0.85 <= ratio <= 1.2 for ratio in ratios)} of {len(ratios)}."]
+    return lines
 
 
-def table(said):
-    lines = [f"On {said['device']}, {said['date']}, prices for `{said['target']}`" +
-             ("; a dry run: nothing here is a measurement of that device." if said["dry"] else "."), "",
-             "| kernel | type | measured ms | price ms | price / measured | reached |", "|---|---|---:|---:|---:|---:|"]
-    for row in said["kernels"]:
-        ratio = None if row["priced_s"] is None else row["priced_s"] / row["measured_s"]
-        lines.append(f"| {row['what']} | {row['type']} | {figure(row['measured_s'], 1e3, '.3f')} | {figure(row['priced_s'], 1e3, '.3f')} | "
-                     f"{figure(ratio, 1)} | {row['rate']:.3g} {row['unit']} |")
-    lines += ["", "| module, collectives taken out | measured ms | price ms | compiled ahead ms | peak GB measured | price | ahead |",
-              "|---|---:|---:|---:|---:|---:|---:|"]
-    for row in said["modules"]:
-        lines.append(f"| {row['what']} | {figure(row['measured_s'], 1e3)} | {figure(row['priced_s'], 1e3)} | {figure(row.get('aot_s'), 1e3)} | "
-                     f"{figure(row['measured_peak'], 1e-9)} | {figure(row['priced_peak'], 1e-9)} | {figure(row.get('aot_peak'), 1e-9)} |")
-    return "\n".join(lines)
+def segment_line(found):
+    from toast_referee import compare
+
+    of = [(took(said), ours["compute_ps"] * 1e-6) for row, said, ours, _ in found if row["group"] == "segment"]
+    if len(of) < 2:
+        return []
+    theirs, mine = [us for us, _ in of], [us for _, us in of]
+    tau, pairs = compare.kendall(mine, theirs)
+    ratios = [ours / us for us, ours in of]
+    scale = statistics.median(ratios)
+    error = math.sqrt(statistics.mean((ratio / scale - 1) ** 2 for ratio in ratios))
+    return [f"{len(of)} programs of segments ({', '.join(hardware_modules.SEGMENTS[:2])}): price / measured {spread(ratios).replace(' |', ',')}; "
+            f"Kendall's tau {figure(tau)} over {pairs} pairs more than 5 % apart; error of relative time (root mean square) {100 * error:.0f} %."]
 
 
-def catalogue_name(device):
-    for part, name in CATALOGUE.items():
-        if part.lower() in device.device_kind.lower():
-            return name
-    sys.exit(f"{device.device_kind} is not in the catalogue of bench/hardware.py: --price-as names a device of `toast price`")
-
-
-def write_page(text):
-    written, count = MARK.subn(lambda found: f"{found[1]}{text}\n{found[2]}", PAGE.read_text())
-    if not count:
-        sys.exit(f"{PAGE} has no marks of bench/hardware")
-    PAGE.write_text(written)
-
-
-def find_device(jax, kind):
-    try:
-        return jax.devices(kind)[0]
-    except RuntimeError:
-        return None
+def table(options):
+    path = options.log / f"{options.device}.json.gz"
+    if not path.exists():
+        sys.exit(f"not measured: {path} is not there (bench/hardware_measure.py on a machine with the accelerator, then collect)")
+    log = read(path)
+    dry = options.device == "cpu"
+    found = compared(index_of(options.folder), log, options, "h100" if dry else options.device)
+    lines, far = kernel_tables(found)
+    text = [f"On {log['device']}, {log['date']}, jax {log['jax']}; prices for `{options.device}`, random data, times of the kernels alone."
+            if not dry else "A dry run on a CPU against prices for an H100: nothing here is a measurement of that device.", "",
+            *lines, "", "Off by more than a quarter:", "", *far, "", *step_table(found), "", *segment_line(found)]
+    print("\n".join(text))
+    if options.page:
+        written, count = MARK.subn(lambda marks: f"{marks[1]}{chr(10).join(text)}\n{marks[2]}", PAGE.read_text())
+        if not count:
+            sys.exit(f"{PAGE} has no marks of bench/hardware")
+        PAGE.write_text(written)
 
 
 def parse():
     parser = argparse.ArgumentParser(prog="hardware.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--device", choices=("gpu", "cpu"), default="gpu", help="cpu: a dry run; default: gpu")
-    parser.add_argument("--price-as", metavar="NAME", help="device of the price; default: the GPU's, h100 in a dry run")
-    parser.add_argument("--aot", action="store_true", help="compile the modules ahead of time, too, for H100 and H200")
-    parser.add_argument("--json", action="store_true", help="all figures, for programs")
-    parser.add_argument("--page", action="store_true", help="write the table into docs/price.md")
+    parser.add_argument("what", choices=("prepare", "collect", "ahead", "table"))
+    parser.add_argument("folder", type=pathlib.Path, metavar="FOLDER")
+    parser.add_argument("--small", action="store_true", help="prepare: tiny modules, for a dry run on a CPU")
+    parser.add_argument("--device", default="h200", help="ahead, table: as toast price knows it; default: %(default)s")
+    parser.add_argument("--only", nargs="+", metavar="GROUP", help="ahead: groups of modules")
+    parser.add_argument("--keep", type=pathlib.Path, metavar="DIRECTORY", help="ahead: keeps the compiler's modules and logs there")
+    parser.add_argument("--log", type=pathlib.Path, default=LOG, metavar="DIRECTORY", help="where what was measured is kept; default: %(default)s")
+    parser.add_argument("--page", action="store_true", help="table: write it into docs/price.md")
     options = parser.parse_args()
     if options.page and options.device == "cpu":
-        parser.error("a CPU's figures say nothing of an accelerator: --page needs a GPU")
+        parser.error("a CPU's figures say nothing of an accelerator: --page needs one")
     return options
 
 
 def main():
     options = parse()
-    if options.device == "cpu":
-        os.environ["JAX_PLATFORMS"] = "cpu"
-    try:
-        import jax
-    except ImportError:
-        sys.path.insert(0, str(ROOT / "tests/truth"))
-        import venv
-        venv.enter()
-        import jax
     sys.path.insert(0, str(ROOT / "clients/python/src"))
-    jax.config.update("jax_enable_x64", True)
-    device = find_device(jax, options.device)
-    if device is None:
-        text = f"Not measured: no GPU on the machine that ran `bench/hardware.py` ({datetime.date.today()})."
-        print(json.dumps({"measured": False}) if options.json else text)
-        if options.page:
-            write_page(text)
-        return
-    target = options.price_as or ("h100" if options.device == "cpu" else catalogue_name(device))
-    with tempfile.TemporaryDirectory(prefix="toast-hardware-") as folder:
-        said = {"measured": True, "dry": options.device == "cpu", "device": device.device_kind, "target": target,
-                "date": str(datetime.date.today()), "kernels": measure_kernels(jax, device, options.device, target, folder),
-                "modules": measure_modules(jax, device, options.device, target, folder, options.aot)}
-    assert all(math.isfinite(row["measured_s"]) for row in said["kernels"] + said["modules"])
-    print(json.dumps(said) if options.json else table(said))
-    if options.page:
-        write_page(table(said))
+    {"prepare": prepare, "collect": collect, "ahead": ahead, "table": table}[options.what](options)
 
 
 if __name__ == "__main__":
