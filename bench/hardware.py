@@ -63,7 +63,7 @@ def prepare(options):
 
     jax.config.update("jax_enable_x64", True)
     options.folder.mkdir(parents=True, exist_ok=True)
-    rows = hardware_modules.everything(options.small, options.folder)
+    rows = hardware_modules.everything(options.small, options.held_out, options.folder)
     for number, row in enumerate(rows):
         row["file"] = f"{number:03}.mlir.gz"
         (options.folder / row["file"]).write_bytes(gzip.compress(row.pop("text").encode(), mtime=0))
@@ -264,6 +264,7 @@ def parse():
     parser.add_argument("what", choices=("prepare", "collect", "ahead", "table"))
     parser.add_argument("folder", type=pathlib.Path, metavar="FOLDER")
     parser.add_argument("--small", action="store_true", help="prepare: tiny modules, for a dry run on a CPU")
+    parser.add_argument("--held-out", action="store_true", help="prepare: the steps and segments that nothing was fitted to")
     parser.add_argument("--device", default="h200", help="ahead, table: as toast price knows it; default: %(default)s")
     parser.add_argument("--only", nargs="+", metavar="GROUP", help="ahead: groups of modules")
     parser.add_argument("--keep", type=pathlib.Path, metavar="DIRECTORY", help="ahead: keeps the compiler's modules and logs there")

@@ -23,6 +23,14 @@ STEPS = (   # model of referee_models or tests/models, mesh, plans
     ("routed", "data=2,model=4", (FSDP, ZERO)))
 GROUPS = ("matmul", "bytes", "reduction", "step", "batched", "segment", "rows", "order", "scans", "convolution")   # most wanted first
 SEGMENTS = ("gpt", "data=8", 24)   # model, mesh, how many of its programs
+HELD_OUT = {   # made and measured when the price's numbers of kernels were done
+    "steps": (
+        ("shared", "data=2,model=8", (MEGATRON,)), ("filters", "data=4,model=4", (FSDP,)), ("wide", "data=4,model=4", (MEGATRON,)),
+        ("blended", "data=2,model=8", (FSDP,)), ("captions", "data=4,model=2", (FSDP,)), ("ranking", "data=8", ("batch:data",)),
+        ("biased", "data=2,model=2", (FSDP,)), ("translate", "data=2,model=8", (MEGATRON,)), ("crossed", "data=4,model=4", (FSDP,)),
+        ("depths", "data=2,model=8", (MEGATRON,)), ("latents-s", "data=2,model=4", (FSDP,)), ("gates-s", "data=4,model=4", (MEGATRON,)),
+        ("unet-s", "data=8", ("batch:data",)), ("blocks-s", "data=4,model=2", (FSDP,))),
+    "segments": ("llama", "data=2,model=4", 12)}
 SMALL = {"steps": (("mlp", "data=2,model=2", (MEGATRON,)), ("small/t2b", "data=2,model=2", (FSDP,))), "segments": ("segments/gpt_6", "data=8", 2)}
 
 
@@ -222,14 +230,15 @@ def segments(case, folder):
                 yield {"group": "segment", "name": name, "text": text, "collectives": taken}
 
 
-def everything(small, folder):
-    """all of them, most wanted first: {"group", "name", "text", "collectives": how many were taken out, "plan": arguments of toast price}"""
+def everything(small, held_out, folder):
+    """all of them or those that are held out, most wanted first: {"group", "name", "text", "collectives": how many were taken out, "plan": arguments of toast price}"""
     import jax
 
     rows = []
     for group, name, function, arguments in kernels(small):
         text = jax.jit(function).lower(*(jax.ShapeDtypeStruct(shape, kind) for shape, kind in arguments)).as_text()
         rows.append({"group": group, "name": name, "text": re.sub(r"module @\w+", f"module @{module_name(name)}", text, count=1)})
-    rows += steps(SMALL["steps"] if small else STEPS, folder)
-    rows += segments(SMALL["segments"] if small else SEGMENTS, folder)
+    chosen = SMALL if small else HELD_OUT if held_out else {"steps": STEPS, "segments": SEGMENTS}
+    rows += steps(chosen["steps"], folder)
+    rows += segments(chosen["segments"], folder)
     return sorted(rows, key=lambda row: GROUPS.index(row["group"]))
