@@ -8,7 +8,7 @@
  * Nine of ten plans that a local search tries are slower than the one that it stands at, and their memory
  * takes as long to find as their makespan. What is held never makes a step shorter, but for makespan.c's
  * exceptions (a gather that waits lets another go first). */
-#include "cost/internal.h"
+#include "cost/beaten.h"
 
 /* forgets the times of a run */
 static void rewind_times(struct price_scratch *scratch, const struct spmd_local *local)

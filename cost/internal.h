@@ -26,7 +26,6 @@
  *   blocks.c     copies that put gathered blocks in order
  *   unfold.c     of a fold: the kernels of all layers, for the makespan
  *   unfold_memory.c  .. their peak, where the order hides collectives
- *   beaten.c     the makespan before the memory, where that is all that need be known
  *   least.c      what a step takes at least, without a walk
  *   equal.c      what a price depends on, as a hash
  *
@@ -322,9 +321,8 @@ struct price_heap;
 struct price_scratch {
     struct price_program *program; /* owned, unless shared */
     bool program_shared;
-    int64_t far_bytes;   /* price_limits; 0: no limit */
-    int64_t hopeless_ps; /* price_limits.hopeless, as a step of a plan that fits; 0: no limit */
-    int64_t beaten_ps;   /* price_limits.beaten, likewise */
+    int64_t far_bytes;              /* price_limits; 0: no limit */
+    int64_t hopeless_ps, beaten_ps; /* those of price_limits, as steps of plans that fit; 0: no limit */
     /* of the pricing before: the peak in the order that hides collectives is the whole program's, or does not
      * matter */
     bool hiding_known;
@@ -538,9 +536,7 @@ uint32_t price_late_list(const struct price_scratch *scratch, uint32_t number);
  * group once */
 void price_late_add(struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel,
                     uint32_t behind, uint32_t *count);
-/* makespan.c: bytes of gathered weights that may wait beside what is held */
-int64_t price_gather_room(const struct cost_machine *machine, const struct price *price);
-/* the makespan of the kernels; out has its memory already. trace: NULL, or room for one interval
+/* makespan.c: the makespan of the kernels; out has its memory already. trace: NULL, or room for one interval
  * a kernel. */
 void price_run_kernels(struct price_scratch *scratch, const struct spmd_local *local,
                        const struct cost_machine *machine, struct price_interval *trace, struct price *out);
@@ -591,19 +587,6 @@ bool price_deep_peak(struct price_scratch *scratch, const struct spmd_local *loc
                      const struct cost_machine *machine, struct price *out);
 /* forgets the times of a run, for another one */
 void price_unfolded_rewind(struct price_unfolded *unfolded);
-/* beaten.c */
-struct price_timed {
-    struct price_unfolded *unfolded; /* NULL: not made */
-    struct price early;              /* the times as if nothing was held */
-    bool known;                      /* early is */
-};
-/* before the memory: is the step beyond beaten_ps, whatever the plan holds? Then *out has the times. */
-bool price_is_beaten(struct price_scratch *scratch, const struct spmd_local *local,
-                     const struct cost_machine *machine, struct price_timed *timed, struct price *out);
-/* the times of the kernels in their order, of a fold as all layers have them; out has its memory already */
-void price_run_in_order(struct price_scratch *scratch, const struct spmd_local *local,
-                        const struct cost_machine *machine, const struct price_timed *timed,
-                        struct price *out);
 /* siblings.c, after price_combine, by COST_FUSE_SIBLINGS: shared_bytes of the kernels, and chains */
 void price_siblings(struct price_scratch *scratch, const struct spmd_local *local);
 /* Live ranges when the kernels run in the order of line (a permutation of s->kernels that

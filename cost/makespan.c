@@ -20,7 +20,7 @@
  *
  * Nothing crosses the mark of a branch or of a loop with collectives: both streams join there. In a loop
  * every step counts trips times. Of the regions of a branch the slowest counts. */
-#include "cost/internal.h"
+#include "cost/beaten.h"
 
 #include <stdlib.h>
 #include <string.h>

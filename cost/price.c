@@ -2,7 +2,7 @@
  *
  * Kernels are found and timed (fusion.c, roofline.c), their memory is priced in the orders that the compiler
  * may choose (memory.c), then the makespan of a step (makespan.c). C(s) weighs both. */
-#include "cost/internal.h"
+#include "cost/beaten.h"
 
 #include <stdlib.h>
 #include <string.h>
