@@ -11,12 +11,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void set_cell(const struct plan_context *context, struct plan *plan, uint32_t space, uint8_t factor,
-                     uint32_t axis, uint32_t position)
+/* what the cell adds to the plan's hash */
+static struct hash128 set_cell(const struct plan_context *context, struct plan *plan, uint32_t space,
+                               uint8_t factor, uint32_t axis, uint32_t position)
 {
     plan->cells[(size_t)space * plan->axis_count + axis] = (struct plan_cell){factor, (uint8_t)position};
-    plan->hash = hash128_xor(
-        plan->hash, plan_cell_word(context, context->n->spaces[space].factors + factor, axis, position));
+    return plan_cell_word(context, context->n->spaces[space].factors + factor, axis, position);
+}
+
+/* the same of a candidate's cell, with those that it stands for (thin.h) */
+static struct hash128 candidate_word(const struct plan_context *context, const struct plan_candidate *k,
+                                     uint32_t axis, uint32_t position)
+{
+    size_t axes = context->mesh.axis_count;
+    return context->words
+               ? context->words[((size_t)(k - context->candidates) * axes + axis) * axes + position]
+               : plan_cell_word(context, k->factor_index, axis, position);
 }
 
 /* does the axis divide what the axes there leave of the factor? */
@@ -34,6 +44,7 @@ static uint32_t apply(const struct plan_context *context, struct plan *plan, str
     const struct plan_candidate *end = context->candidates + context->group_first[decision.group + 1];
     uint32_t changed = 0, axes = plan->axis_count;
     uint8_t bit = (uint8_t)(1u << decision.axis);
+    struct hash128 hash = plan->hash;
     for (const struct plan_candidate *k = context->candidates + context->group_first[decision.group]; k < end;
          k++) {
         struct plan_cell *cells = plan->cells + (size_t)k->space * axes;
@@ -53,18 +64,15 @@ static uint32_t apply(const struct plan_context *context, struct plan *plan, str
         if (position && !divides(context, k->size, shards, decision.axis))
             continue;
         cells[decision.axis] = (struct plan_cell){k->factor, (uint8_t)position};
-        plan->hash =
-            hash128_xor(plan->hash, plan_cell_word(context, k->factor_index, decision.axis, position));
-        if (context->alike)
-            plan->hash = hash128_xor(
-                plan->hash,
-                context->alike[((size_t)(k - context->candidates) * axes + decision.axis) * axes + position]);
+        hash = hash128_xor(hash, candidate_word(context, k, decision.axis, position));
         changed++;
         if (k->partner != NDA_NONE) {
-            set_cell(context, plan, k->partner, k->partner_factor, decision.axis, position);
+            hash = hash128_xor(
+                hash, set_cell(context, plan, k->partner, k->partner_factor, decision.axis, position));
             changed++;
         }
     }
+    plan->hash = hash;
     return changed;
 }
 
@@ -181,7 +189,7 @@ static void take_cell(const struct plan_context *context, struct plan *plan, uin
     uint32_t space = context->n->factors[factor_index].space, position;
     uint8_t factor = (uint8_t)(factor_index - context->n->spaces[space].factors);
     plan_shards(context, plan_space(plan, space), factor, &position);
-    set_cell(context, plan, space, factor, axis, position);
+    plan->hash = hash128_xor(plan->hash, set_cell(context, plan, space, factor, axis, position));
 }
 
 uint32_t plan_apply_factor(const struct plan_context *context, struct plan *plan, uint32_t space,

@@ -27,9 +27,9 @@ struct plan_context {
     struct plan start;
     uint32_t *group_first; /* candidates of group g: [group_first[g], group_first[g + 1]) */
     struct plan_candidate *candidates;
-    /* of a thin plan's context (thin.h), by candidate, axis and position: what cells that stay unset add to
-     * the hash; NULL: all are set */
-    struct hash128 *alike;
+    /* of a thin plan's context (thin.h), by candidate, axis and position: what its cell and those that stay
+     * unset add to the hash; NULL: all are set */
+    struct hash128 *words;
     uint32_t *partner;    /* of each factor: the tied one, NDA_NONE */
     uint16_t *kept;       /* of each factor: resolution bits under which its conflicts keep it */
     uint8_t *closed;      /* of each factor: a pin forbids further axes */

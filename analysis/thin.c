@@ -12,7 +12,7 @@ struct thin_range {
 };
 
 struct thin {
-    struct plan_context context; /* a view of the whole one: its own are group_first, candidates, alike */
+    struct plan_context context; /* a view of the whole one: its own are group_first, candidates, words */
     const struct fold *fold;
     struct fold_pair *loose; /* pairs of spaces that may come to differ */
     uint32_t loose_count;
@@ -117,26 +117,32 @@ static void keep_candidates(struct thinning *thinning)
     thin->group_first[groups] = kept;
     size_t axes = context->mesh.axis_count;
     thin->candidates = mem_realloc(thin->candidates, (size_t)kept + 1, sizeof *thin->candidates);
-    thin->alike = mem_zalloc(kept * axes * axes + 1, sizeof *thin->alike);
+    thin->words = mem_zalloc(kept * axes * axes + 1, sizeof *thin->words);
 }
 
-/* the candidates that are left stand for those that are not */
+/* the candidate of the thin context that sets this cell, or whose cell stands for it */
+static uint32_t standing_for(const struct thinning *thinning, uint32_t candidate)
+{
+    const struct plan_context *context = thinning->context;
+    const struct plan_candidate *at = &context->candidates[candidate];
+    uint32_t space = thinning->stands[at->space];
+    if (space == NDA_NONE)
+        return thinning->left[candidate];
+    return thinning->left[thinning->candidate[context->n->spaces[space].factors + at->factor]];
+}
+
 static void add_words(struct thinning *thinning)
 {
     const struct plan_context *context = thinning->context;
     struct plan_context *thin = &thinning->thin->context;
     uint32_t axes = context->mesh.axis_count, count = context->group_first[context->n->group_count];
     for (uint32_t i = 0; i < count; i++) {
-        const struct plan_candidate *gone = &context->candidates[i];
-        uint32_t space = thinning->stands[gone->space];
-        if (space == NDA_NONE)
-            continue;
-        uint32_t stands = thinning->candidate[context->n->spaces[space].factors + gone->factor];
-        struct hash128 *words = thin->alike + (size_t)thinning->left[stands] * axes * axes;
+        struct hash128 *words = thin->words + (size_t)standing_for(thinning, i) * axes * axes;
         for (uint32_t axis = 0; axis < axes; axis++)
             for (uint32_t position = 0; position < axes; position++) {
                 struct hash128 *word = &words[axis * axes + position];
-                *word = hash128_xor(*word, plan_cell_word(context, gone->factor_index, axis, position));
+                *word = hash128_xor(
+                    *word, plan_cell_word(context, context->candidates[i].factor_index, axis, position));
             }
     }
 }
@@ -202,7 +208,7 @@ void thin_destroy(struct thin *thin)
         return;
     free(thin->context.group_first);
     free(thin->context.candidates);
-    free(thin->context.alike);
+    free(thin->context.words);
     free(thin->loose);
     VEC_FREE(&thin->ranges);
     free(thin);
@@ -219,6 +225,15 @@ bool thin_holds(const struct thin *thin, const struct plan *plan)
         if (!same_cells(plan, thin->loose[i]))
             return false;
     return fold_arguments_hold(thin->fold, plan);
+}
+
+void thin_init_copy(const struct thin *thin, struct plan *plan, const struct plan *from)
+{
+    *plan = *from;
+    plan->cells = mem_zalloc((size_t)from->space_count * from->axis_count + 1, sizeof *plan->cells);
+    plan->regather = mem_alloc((size_t)from->argument_count + 1);
+    plan->whole = mem_alloc((size_t)from->group_count + 1);
+    thin_copy(thin, plan, from);
 }
 
 void thin_copy(const struct thin *thin, struct plan *to, const struct plan *from)

@@ -194,7 +194,7 @@ static uint32_t exhaust(const struct subject *subject, uint32_t most, struct cos
     struct search_list empty = {.count = 0};
     struct price price;
     domain->replay(session, &empty, best_hash);
-    must(domain->price(session, &empty, &price, best, &e), &e);
+    must(domain->price(session, &empty, 0, &price, best, &e), &e);
     tree_node(&seen, tree_state(*best_hash), NULL, 0);
     VEC_PUSH(&lists, empty);
     for (size_t i = 0; i < lists.count && lists.count <= most; i++) {
@@ -209,7 +209,7 @@ static uint32_t exhaust(const struct subject *subject, uint32_t most, struct cos
                 continue;
             tree_node(&seen, tree_state(hash), next.at, next.count);
             VEC_PUSH(&lists, next);
-            must(domain->price(session, &next, &price, &cost, &e), &e);
+            must(domain->price(session, &next, 0, &price, &cost, &e), &e);
             if (cost_compare(cost, hash, *best, *best_hash) < 0) {
                 *best = cost;
                 *best_hash = hash;

@@ -57,8 +57,9 @@ struct memo {
     struct hash128 hash;
     struct price price;
     bool used;
-    bool refused; /* a fold's price that is not to be believed */
-    bool rough;   /* found within limits */
+    bool refused;   /* a fold's price that is not to be believed */
+    bool rough;     /* found within limits */
+    int64_t beaten; /* price_limits.beaten that it was found with */
 };
 
 struct evaluator_session {
@@ -114,8 +115,10 @@ static void price_walked(const struct evaluator *evaluator, const struct stage *
     struct hash128 key = price_identity(&workshop->local);
     scratch->far_bytes = limits ? limits->far_bytes : INT64_MAX;
     scratch->hopeless_ps = limits ? step_of(evaluator, limits->hopeless) : 0;
+    scratch->beaten_ps =
+        limits && limits->beaten ? step_of(evaluator, limits->beaten + 1) : 0; /* C is rounded */
     key.lo = hash_combine(key.lo, (uint64_t)scratch->far_bytes);
-    key.hi = hash_combine(key.hi, (uint64_t)scratch->hopeless_ps);
+    key.hi = hash_combine(hash_combine(key.hi, (uint64_t)scratch->hopeless_ps), (uint64_t)scratch->beaten_ps);
     key.lo ^= stage->fold ? (uint64_t)stage->fold->unfolded + 2 * (uint64_t)stage->fold->doubted : 0;
     if (!workshop->equals)
         workshop->equals = mem_zalloc((size_t)1 << MEMO_BITS, sizeof *workshop->equals);
@@ -342,10 +345,16 @@ static void answer(const struct evaluator *evaluator, const struct memo *memo, s
 }
 
 /* What is remembered within limits is no answer to who has none. In the other way round a search would have a
- * price that another process has not: who asks with limits always does. */
+ * price that another process has not: who asks with limits always does, and gets what was found with them. */
 static bool is_known(const struct memo *memo, struct hash128 key, const struct price_limits *limits)
 {
-    return memo->used && hash128_compare(memo->hash, key) == 0 && (limits || !memo->rough);
+    return memo->used && hash128_compare(memo->hash, key) == 0 &&
+           (limits ? memo->beaten == limits->beaten : !memo->rough);
+}
+
+static struct memo fresh_memo(struct hash128 key, const struct price_limits *limits)
+{
+    return (struct memo){.hash = key, .used = true, .beaten = limits ? limits->beaten : 0};
 }
 
 static enum error_code price_whole(struct evaluator_session *session, const struct plan *plan,
@@ -355,7 +364,7 @@ static enum error_code price_whole(struct evaluator_session *session, const stru
     const struct evaluator *evaluator = session->evaluator;
     struct memo *memo = slot_of(session, plan->hash);
     if (!is_known(memo, plan->hash, limits)) {
-        struct memo fresh = {.hash = plan->hash, .used = true};
+        struct memo fresh = fresh_memo(plan->hash, limits);
         TRY(price_whole_once(evaluator, plan, limits, &session->whole, &fresh.price, &fresh.rough, e));
         *memo = fresh;
     }
@@ -414,7 +423,7 @@ static enum error_code price_fold(struct evaluator_session *session, const struc
                                   evaluator->doubted && !unfolded,
                                   unfolded};
         struct stage stage = {evaluator->folded_context, &fold, evaluator->folded_least};
-        struct memo fresh = {.hash = key, .used = true};
+        struct memo fresh = fresh_memo(key, limits);
         if (!session->folded.scratch)
             session->folded.scratch = price_scratch_create(evaluator->folded_program);
         TRY(price_once(evaluator, &stage, plan, limits, &session->folded, &fresh.price, &fresh.rough, e));
@@ -441,6 +450,11 @@ enum error_code evaluator_price_folded(struct evaluator_session *session, const 
 const struct plan_context *evaluator_thin_context(const struct evaluator *evaluator)
 {
     return evaluator->thin ? thin_context(evaluator->thin) : NULL;
+}
+
+void evaluator_init_thin(const struct evaluator *evaluator, struct plan *plan, const struct plan *from)
+{
+    thin_init_copy(evaluator->thin, plan, from);
 }
 
 void evaluator_copy_thin(const struct evaluator *evaluator, struct plan *to, const struct plan *from)

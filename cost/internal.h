@@ -322,12 +322,12 @@ struct price_heap;
 struct price_scratch {
     struct price_program *program; /* owned, unless shared */
     bool program_shared;
-    int64_t far_bytes;   /* price_limits; 0: no limit */
-    int64_t hopeless_ps; /* price_limits.hopeless, as a step of a plan that fits; 0: no limit */
+    int64_t far_bytes;              /* price_limits; 0: no limit */
+    int64_t hopeless_ps, beaten_ps; /* those of price_limits, as steps of plans that fit; 0: no limit */
     /* of the pricing before: the peak in the order that hides collectives is the whole program's, or does not
      * matter */
     bool hiding_known;
-    bool left_open; /* it does not, as the step is beyond hopeless_ps */
+    bool left_open; /* it does not, as the step is beyond hopeless_ps or beaten_ps */
     struct value_use *uses;
     size_t use_room; /* per value */
     struct value_work *values;
@@ -566,8 +566,8 @@ struct price_unfolded {
     struct spmd_local local;       /* a view: its steps are the kernels'; values have bytes */
     struct unfold *work;
 };
-/* after price_times and price_memory, of a scratch with a fold; borrowed from it until its next pricing.
- * shorter: one of fold.shorter; NULL: all layers */
+/* after price_times, of a scratch with a fold, whose `at` says which kernel a step is; borrowed from it until
+ * its next pricing. shorter: one of fold.shorter; NULL: all layers */
 struct price_unfolded *price_unfold(struct price_scratch *scratch, const struct spmd_local *local,
                                     const struct cost_machine *machine, const struct fold_shorter *shorter);
 void price_unfolded_destroy(struct price_unfolded *unfolded);

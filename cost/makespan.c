@@ -20,7 +20,7 @@
  *
  * Nothing crosses the mark of a branch or of a loop with collectives: both streams join there. In a loop
  * every step counts trips times. Of the regions of a branch the slowest counts. */
-#include "cost/internal.h"
+#include "cost/beaten.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -529,6 +529,12 @@ static void spread_apart(const struct run *run)
     free(computed);
 }
 
+int64_t price_gather_room(const struct cost_machine *machine, const struct price *price)
+{
+    int64_t slack = machine->memory_limit_bytes - price->peak_bytes, most = machine->backend->prefetch_bytes;
+    return slack < 0 ? 0 : slack < most ? slack : most;
+}
+
 void price_run_kernels(struct price_scratch *scratch, const struct spmd_local *local,
                        const struct cost_machine *machine, struct price_interval *trace, struct price *out)
 {
@@ -543,9 +549,8 @@ void price_run_kernels(struct price_scratch *scratch, const struct spmd_local *l
     }
     struct branch stack[BRANCH_DEPTH];
     uint32_t depth = 0;
-    int64_t longest = 0, slack = machine->memory_limit_bytes - out->peak_bytes,
-            most = machine->backend->prefetch_bytes;
-    run.window.room = slack < 0 ? 0 : slack < most ? slack : most;
+    int64_t longest = 0;
+    run.window.room = price_gather_room(machine, out);
     for (uint32_t i = 0; i < scratch->kernel_count; i++) {
         uint8_t kind = local->steps[scratch->kernels[i].step].kind;
         longest = later(longest, take_kernel(&run, i));

@@ -2,7 +2,7 @@
  *
  * Kernels are found and timed (fusion.c, roofline.c), their memory is priced in the orders that the compiler
  * may choose (memory.c), then the makespan of a step (makespan.c). C(s) weighs both. */
-#include "cost/internal.h"
+#include "cost/beaten.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -164,25 +164,27 @@ static bool is_hopeless(const struct price_scratch *scratch, struct price_unfold
 }
 
 /* A fold's peak of the order that hides collectives matters near the limit, and is not to be believed there:
- * then that of all layers is found, or told. NULL: the kernels of all layers were not asked for. */
+ * then that of all layers is found, or told. unfolded, and what comes back: the kernels of all layers; NULL:
+ * they were not asked for. */
 static struct price_unfolded *find_hiding_peak(struct price_scratch *scratch, const struct spmd_local *local,
-                                               const struct cost_machine *machine, struct price *out)
+                                               const struct cost_machine *machine,
+                                               struct price_unfolded *unfolded, struct price *out)
 {
     struct price near = *out;
-    scratch->left_open = false;
     scratch->hiding_known = !scratch->fold || out->peak_order != COST_ORDER_HIDING;
     if (scratch->hiding_known)
-        return NULL;
+        return unfolded;
     rematerialise(machine, &near);
     scratch->hiding_known = !scratch->fold->unfolded && !price_near_limit(&near, machine->memory_limit_bytes);
     if (scratch->hiding_known || scratch->fold->doubted ||
         (scratch->far_bytes && price_least_peak(&near) > scratch->far_bytes))
-        return NULL;
+        return unfolded;
     if (scratch->fold->shorter) {
         scratch->hiding_known = price_deep_peak(scratch, local, machine, out);
-        return NULL;
+        return unfolded;
     }
-    struct price_unfolded *unfolded = price_unfold(scratch, local, machine, NULL);
+    if (!unfolded)
+        unfolded = price_unfold(scratch, local, machine, NULL);
     if (is_hopeless(scratch, unfolded, machine, &near)) {
         scratch->hiding_known = scratch->left_open = true;
         *out = near;
@@ -192,41 +194,37 @@ static struct price_unfolded *find_hiding_peak(struct price_scratch *scratch, co
     return unfolded;
 }
 
-/* the time of the kernels in their order, of a fold as all layers have them. unfolded: NULL, or they are
- * found already */
-static void run_in_order(struct price_scratch *scratch, const struct spmd_local *local,
-                         const struct cost_machine *machine, struct price_unfolded *unfolded,
-                         struct price *out)
+static void find_peak(struct price_scratch *scratch, const struct spmd_local *local,
+                      const struct cost_machine *machine, struct price *out)
 {
-    if (scratch->fold && !unfolded)
-        unfolded = price_unfold(scratch, local, machine, NULL);
-    if (unfolded)
-        price_run_kernels(unfolded->scratch, &unfolded->local, machine, NULL, out);
-    else
-        price_run_kernels(scratch, local, machine, NULL, out);
+    if (machine->order == COST_ORDER_EITHER && machine->asynchronous && machine->backend->hides) {
+        price_hiding_order(scratch, local, out);
+    } else if (machine->order == COST_ORDER_EITHER) {
+        price_orders(scratch, local, out);
+    } else {
+        price_memory(scratch, local, scratch->kernels, (enum cost_order)local->order, out);
+        out->peak_order = COST_ORDER_PROGRAM;
+    }
 }
 
 void price_local(const struct spmd_local *local, const struct cost_machine *machine,
                  struct price_scratch **scratch, const struct price_fold *fold, struct price *out)
 {
     struct price_scratch *s = *scratch = *scratch ? *scratch : price_scratch_create(NULL);
+    struct price_timed timed = {0};
     s->fold = fold;
     find_kernels(local, machine, scratch, out);
-    if (machine->order == COST_ORDER_EITHER && machine->asynchronous && machine->backend->hides)
-        price_hiding_order(s, local, out);
-    else if (machine->order == COST_ORDER_EITHER)
-        price_orders(s, local, out);
-    else {
-        price_memory(s, local, s->kernels, (enum cost_order)local->order, out);
-        out->peak_order = COST_ORDER_PROGRAM;
+    s->left_open = s->hiding_known = price_is_beaten(s, local, machine, &timed, out);
+    if (!s->left_open) {
+        find_peak(s, local, machine, out);
+        timed.unfolded = find_hiding_peak(s, local, machine, timed.unfolded, out);
     }
-    struct price_unfolded *unfolded = find_hiding_peak(s, local, machine, out);
     if (!s->left_open)
         rematerialise(machine, out);
     if (s->far_bytes && price_least_peak(out) > s->far_bytes)
         sum_kernels(s, local, out);
     else if (!s->left_open)
-        run_in_order(s, local, machine, unfolded, out);
+        price_run_in_order(s, local, machine, &timed, out);
     add_rematerialised(machine, out);
     s->fold = NULL;
 }

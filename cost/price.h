@@ -179,9 +179,11 @@ enum error_code evaluator_price(struct evaluator_session *evaluator_session, con
  *              its collectives move, found from the walk, nothing else is found: the time is estimated from
  *              them, there is no memory in the price
  *   far_bytes  peak: of what takes more, in the program's order, too, the time is a sum of its kernels',
- *              without their order, and the fold's memory is good enough */
+ *              without their order, and the fold's memory is good enough
+ *   beaten     C of a plan that fits, of which alone it is asked whether others are better: of what takes
+ *              longer there is no memory in the price. 0: no such plan */
 struct price_limits {
-    int64_t hopeless, far, far_bytes;
+    int64_t hopeless, far, far_bytes, beaten;
 };
 /* The same from the folded program: an estimate of evaluator_price, far sooner where many layers are gone. Of
  * plans for which the fold does not hold (fold_holds) or whose memory it cannot tell (evaluator.c), and
@@ -192,7 +194,8 @@ enum error_code evaluator_price_folded(struct evaluator_session *session, const 
 /* What makes thin plans (analysis/thin.h): decisions are applied in less time, hashes are the same. NULL: the
  * program is not folded, or its layers are not alike. Borrowed. */
 const struct plan_context *evaluator_thin_context(const struct evaluator *evaluator);
-/* thin_copy, of plans of that context */
+/* thin_init_copy and thin_copy, of plans of that context */
+void evaluator_init_thin(const struct evaluator *evaluator, struct plan *plan, const struct plan *from);
 void evaluator_copy_thin(const struct evaluator *evaluator, struct plan *to, const struct plan *from);
 /* evaluator_price_folded of a thin plan. *priced: false where the fold does not hold for it or cannot tell:
  * the caller then makes the whole plan and asks evaluator_price. */

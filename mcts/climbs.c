@@ -28,21 +28,6 @@ struct climb {
     uint64_t left; /* prices */
 };
 
-/* the same dimensions on the same axis: another side of their conflicts, or another scope */
-static bool is_alike(const struct search_domain *domain, uint16_t one, uint16_t other)
-{
-    return domain->decisions && domain->decisions[one].group == domain->decisions[other].group &&
-           domain->decisions[one].axis == domain->decisions[other].axis;
-}
-
-/* does change k put another decision in the place of one? */
-static bool exchanges(const struct search_domain *domain, const struct search_list *list, uint64_t k)
-{
-    uint64_t n = list->count, places = 2 * n + 1;
-    uint64_t rest = k - n - n * n, decision = rest / places, at = rest % places;
-    return k >= n + n * n && at > n && !is_alike(domain, list->at[at - n - 1], (uint16_t)decision);
-}
-
 /* the value of a list's plan; *rises: it is cheaper than where the climb stands, which goes there */
 static enum error_code try(struct climb *climb, const struct search_list *list, bool *rises, struct error *e)
 {
@@ -54,13 +39,15 @@ static enum error_code try(struct climb *climb, const struct search_list *list, 
     *rises = false;
     TRY(core_task_check(task, e));
     task->search->domain->replay(task->session, &plan.list, &plan.hash);
+    task->beaten = core_to_beat(task->search, &climb->at);
     TRY(core_task_value(task, &plan.list, plan.hash, FOUND_CLIMB, &node, e));
     task->snapshot->elites = elites;
     climb->left -= task->evaluations > before;
     task->rollouts += task->evaluations > before;
     if (task->snapshot->tree.nodes.at[node].value <= core_reward(task->search, climb->at.cost))
         return ERROR_OK;
-    TRY(core_price_plan(task->search, task->session, &plan, e)); /* known: the node has the reward alone */
+    /* known: the node has the reward alone */
+    TRY(core_price_plan(task->search, task->session, task->beaten, &plan, e));
     *rises = plan.cost.over_steps != climb->at.cost.over_steps
                  ? plan.cost.over_steps < climb->at.cost.over_steps
                  : plan.cost.c < climb->at.cost.c;
@@ -93,7 +80,7 @@ static enum error_code look_around(struct climb *climb, bool *stands, struct err
     uint64_t count = core_list_changes(&climb->at.list, domain->decision_count), plain = 0, last = count;
     uint32_t *changes = mem_alloc((count + 1) * sizeof *changes);
     for (uint32_t k = 0; k < count; k++)
-        changes[exchanges(domain, &climb->at.list, k) ? --last : plain++] = k;
+        changes[core_list_exchanges(domain, &climb->at.list, k, NULL) ? --last : plain++] = k;
     *stands = true;
     enum error_code code = look_among(climb, changes, plain, stands, e);
     if (!code)

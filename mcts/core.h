@@ -185,9 +185,12 @@ void core_pricers_close(const struct search *search, const struct core_pricers *
 typedef enum error_code core_pricing(void *user, void *session, uint32_t i, struct error *e);
 enum error_code core_pricers_run(const struct core_pricers *pricers, uint32_t count, core_pricing *one,
                                  void *user, struct error *e) BASE_CHECKED;
+/* price_limits.beaten of plans that are worth nothing unless they are better than this one; 0 where memory is
+ * tight */
+int64_t core_to_beat(const struct search *search, const struct core_plan *plan);
 /* price and cost of a plan that has its hash, from the memo where it is there */
-enum error_code core_price_plan(const struct search *search, void *session, struct core_plan *plan,
-                                struct error *e) BASE_CHECKED;
+enum error_code core_price_plan(const struct search *search, void *session, int64_t beaten,
+                                struct core_plan *plan, struct error *e) BASE_CHECKED;
 /* the same once its list is replayed, which gives the hash */
 enum error_code core_price_list(const struct search *search, void *session, struct core_plan *plan,
                                 struct error *e) BASE_CHECKED;
@@ -240,8 +243,8 @@ struct core_checked {
 enum error_code core_best_check(const struct search *search, const struct core_elites *elites,
                                 struct core_checked *checked, struct error *e) BASE_CHECKED;
 
-/* Prices by plan hash, shared by this process' threads. It changes what a pricing takes, never what comes
- * out. */
+/* Prices by plan hash (and by what had to be beaten), shared by this process' threads. It changes what a
+ * pricing takes, never what comes out. */
 struct core_memo *core_memo_create(void);
 void core_memo_destroy(struct core_memo *memo);
 bool core_memo_find(struct core_memo *memo, struct hash128 hash, struct price *price, struct cost *cost);
@@ -258,6 +261,9 @@ struct core_task {
     uint64_t rollouts, evaluations, quota;
     VEC(struct core_gain) gains;
     uint32_t polish_tried;
+    /* Of what is priced now (price_limits.beaten). A function of the snapshot and of what the task met, so
+     * that a price is the same whoever runs the task. */
+    int64_t beaten;
     double *prior;         /* by action (decision x 2 + place), sums to 1 */
     uint32_t *order;       /* actions by prior, best first */
     uint32_t *mark, stamp; /* scratch of selection */
@@ -300,6 +306,9 @@ bool core_list_replace(struct search_list *list, uint32_t at, uint16_t decision)
  * (may be NULL): of the decisions. */
 uint64_t core_list_changes(const struct search_list *list, uint32_t decisions);
 bool core_list_change(struct search_list *list, uint64_t k, const uint16_t *order, uint32_t decisions);
+/* Does that change put a decision of other dimensions, or on another axis, in the place of one? */
+bool core_list_exchanges(const struct search_domain *domain, const struct search_list *list, uint64_t k,
+                         const uint16_t *order);
 /* list after an action of the tree */
 bool core_list_act(struct search_list *list, uint32_t action);
 

@@ -33,6 +33,15 @@ struct replayer {
     struct plan whole;                      /* of a thin one; made at first use */
 };
 
+static void init_plan(struct replayer *replayer, uint32_t at, const struct plan *from)
+{
+    if (replayer->thin)
+        evaluator_init_thin(replayer->on->evaluator, &replayer->plans[at], from);
+    else
+        plan_init_copy(&replayer->plans[at], from);
+    replayer->ready[at] = 1;
+}
+
 static void *replayer_create(const struct search_domain *domain, struct evaluator_session *evaluator)
 {
     struct evaluated *self = domain->self;
@@ -46,8 +55,7 @@ static void *replayer_create(const struct search_domain *domain, struct evaluato
     if (!replayer->thin)
         replayer->context = self->context;
     replayer->evaluator = evaluator;
-    plan_init_copy(&replayer->plans[0], plan_context_start(replayer->context));
-    replayer->ready[0] = 1;
+    init_plan(replayer, 0, plan_context_start(replayer->context));
     return replayer;
 }
 
@@ -74,12 +82,11 @@ static void copy_plan(struct replayer *replayer, uint32_t to)
 {
     struct plan *plan = &replayer->plans[to];
     if (!replayer->ready[to])
-        plan_init_copy(plan, plan - 1);
+        init_plan(replayer, to, plan - 1);
     else if (replayer->thin)
         evaluator_copy_thin(replayer->on->evaluator, plan, plan - 1);
     else
         plan_copy(plan, plan - 1);
-    replayer->ready[to] = 1;
 }
 
 static void replay(void *session, struct search_list *list, struct hash128 *hash)
@@ -146,12 +153,23 @@ static enum error_code price_whole(void *session, const struct search_list *list
     return evaluator_price(replayer->evaluator, plan, price, cost, e);
 }
 
-static enum error_code price(void *session, const struct search_list *list, struct price *price,
-                             struct cost *cost, struct error *e)
+/* the domain's and that one; NULL: there are none. No step is shorter than its products. */
+static const struct price_limits *limits_with(const struct search_domain *domain, int64_t beaten,
+                                              struct price_limits *out)
+{
+    *out = domain->has_limits ? domain->limits : (struct price_limits){INT64_MAX, INT64_MAX, INT64_MAX, 0};
+    out->beaten = beaten;
+    out->far = beaten && beaten < out->far ? beaten : out->far;
+    return domain->has_limits || beaten ? out : NULL;
+}
+
+static enum error_code price(void *session, const struct search_list *list, int64_t beaten,
+                             struct price *price, struct cost *cost, struct error *e)
 {
     struct replayer *replayer = session;
-    const struct plan *plan;
-    const struct price_limits *limits = replayer->domain->has_limits ? &replayer->domain->limits : NULL;
+    const struct plan *plan = NULL;
+    struct price_limits room;
+    const struct price_limits *limits = limits_with(replayer->domain, beaten, &room);
     bool priced = false;
     TRY(plan_of(replayer, list, &plan, e));
     if (!replayer->thin)

@@ -53,9 +53,9 @@ struct search_domain {
     struct evaluator_session *(*evaluator_create)(const struct search_domain *d);
     void (*evaluator_destroy)(struct evaluator_session *evaluator);
     void (*replay)(void *session, struct search_list *list, struct hash128 *hash);
-    /* replays and prices */
-    enum error_code (*price)(void *session, const struct search_list *list, struct price *price,
-                             struct cost *cost, struct error *e) BASE_CHECKED;
+    /* replays and prices; beaten: price_limits.beaten, beside `limits` */
+    enum error_code (*price)(void *session, const struct search_list *list, int64_t beaten,
+                             struct price *price, struct cost *cost, struct error *e) BASE_CHECKED;
     /* The same, exact, where price is an estimate (a folded program's): what is published is priced so. NULL:
      * price is exact. */
     enum error_code (*price_whole)(void *session, const struct search_list *list, struct price *price,

@@ -436,7 +436,7 @@ static void set_limits(struct search *search)
     const struct cost *best = &search->best_baseline;
     int64_t limit = domain->memory_limit_bytes;
     domain->has_limits = domain->baseline_count && !search->options.no_baselines;
-    domain->limits = (struct price_limits){INT64_MAX, INT64_MAX, INT64_MAX};
+    domain->limits = (struct price_limits){INT64_MAX, INT64_MAX, INT64_MAX, 0};
     /* where no expert fits, memory orders the plans, and none is hopeless by its time */
     if (best->over_steps == 0) {
         domain->limits.hopeless = best->c + best->c / NEAR_BEST;

@@ -66,6 +66,24 @@ bool core_list_change(struct search_list *list, uint64_t k, const uint16_t *orde
     return core_list_replace(list, (uint32_t)(at - n - 1), decision);
 }
 
+/* the same dimensions on the same axis: another side of their conflicts, or another scope */
+static bool is_alike(const struct search_domain *domain, uint16_t one, uint16_t other)
+{
+    return domain->decisions && domain->decisions[one].group == domain->decisions[other].group &&
+           domain->decisions[one].axis == domain->decisions[other].axis;
+}
+
+bool core_list_exchanges(const struct search_domain *domain, const struct search_list *list, uint64_t k,
+                         const uint16_t *order)
+{
+    uint64_t n = list->count, places = 2 * n + 1;
+    if (k < n + n * n)
+        return false;
+    uint64_t rest = k - n - n * n, d = rest / places, at = rest % places;
+    return at > n && d < domain->decision_count &&
+           !is_alike(domain, list->at[at - n - 1], order ? order[d] : (uint16_t)d);
+}
+
 bool core_list_act(struct search_list *list, uint32_t action)
 {
     return core_list_insert(list, action % 2 == TREE_FIRST ? 0 : list->count, (uint16_t)(action / 2));

@@ -14,8 +14,10 @@ static void absorb_nodes(struct core_snapshot *snapshot, const struct core_delta
         uint32_t node = tree_node(&snapshot->tree, n->state, n->list.at, n->list.count);
         if (n->value == TREE_UNKNOWN)
             continue;
-        *known += snapshot->tree.nodes.at[node].value != TREE_UNKNOWN;
-        snapshot->tree.nodes.at[node].value = n->value;
+        int32_t *value = &snapshot->tree.nodes.at[node].value;
+        bool met = *value != TREE_UNKNOWN;
+        *known += met;
+        *value = met && *value < n->value ? *value : n->value; /* rough ones are too high */
     }
 }
 

@@ -96,7 +96,7 @@ static enum error_code set_options(struct search *search, const struct search_op
 static uint64_t identity(const struct search *search)
 {
     const struct search_options *options = &search->options;
-    const uint64_t words[] = {7 /* format, and what estimates are */,
+    const uint64_t words[] = {8 /* format, and what estimates are */,
                               search->domain->price_whole != NULL,
                               options->seed,
                               options->rollouts,

@@ -2,6 +2,10 @@
  * snapshot: its node remembers the value. */
 #include "mcts/core.h"
 
+/* of the limit: of a plan that leaves less than that others hardly fit, and their memory is to be known.
+ * Chosen, not tuned */
+enum { TIGHT_PART = 4 };
+
 enum error_code core_task_check(const struct core_task *task, struct error *e)
 {
     if (task->control && task->control->stop && task->control->stop(task->control->user))
@@ -9,13 +13,20 @@ enum error_code core_task_check(const struct core_task *task, struct error *e)
     return ERROR_OK;
 }
 
-enum error_code core_price_plan(const struct search *search, void *session, struct core_plan *plan,
-                                struct error *e)
+int64_t core_to_beat(const struct search *search, const struct core_plan *plan)
 {
-    if (core_memo_find(search->memo, plan->hash, &plan->price, &plan->cost))
+    int64_t limit = search->domain->memory_limit_bytes;
+    return limit > 0 && plan->price.peak_bytes <= limit - limit / TIGHT_PART ? plan->cost.c : 0;
+}
+
+enum error_code core_price_plan(const struct search *search, void *session, int64_t beaten,
+                                struct core_plan *plan, struct error *e)
+{
+    struct hash128 key = beaten ? hash128_xor(plan->hash, hash_word((uint64_t)beaten)) : plan->hash;
+    if (core_memo_find(search->memo, key, &plan->price, &plan->cost))
         return ERROR_OK;
-    TRY(search->domain->price(session, &plan->list, &plan->price, &plan->cost, e));
-    core_memo_put(search->memo, plan->hash, &plan->price, plan->cost);
+    TRY(search->domain->price(session, &plan->list, beaten, &plan->price, &plan->cost, e));
+    core_memo_put(search->memo, key, &plan->price, plan->cost);
     return ERROR_OK;
 }
 
@@ -23,7 +34,7 @@ enum error_code core_price_list(const struct search *search, void *session, stru
                                 struct error *e)
 {
     search->domain->replay(session, &plan->list, &plan->hash);
-    return core_price_plan(search, session, plan, e);
+    return core_price_plan(search, session, 0, plan, e);
 }
 
 enum error_code core_task_value(struct core_task *task, const struct search_list *list, struct hash128 hash,
@@ -34,10 +45,11 @@ enum error_code core_task_value(struct core_task *task, const struct search_list
     if (task->snapshot->tree.nodes.at[*node].value != TREE_UNKNOWN)
         return ERROR_OK;
     struct core_plan plan = {.list = *list, .hash = hash, .found = (uint16_t)found};
-    TRY(core_price_plan(search, task->session, &plan, e));
+    TRY(core_price_plan(search, task->session, task->beaten, &plan, e));
     task->evaluations++;
     task->snapshot->tree.nodes.at[*node].value = core_reward(search, plan.cost);
     task->snapshot->tree.nodes.at[*node].fresh = 1;
-    core_elites_offer(&task->snapshot->elites, &plan);
+    if (!task->beaten || plan.cost.c <= task->beaten) /* what is dearer may be priced roughly */
+        core_elites_offer(&task->snapshot->elites, &plan);
     return ERROR_OK;
 }

@@ -226,6 +226,17 @@ static void as_the_result(const struct propagate_op *op, uint32_t factor, struct
     }
 }
 
+/* Does a tensor lack axes that its factor could have? Of five visits four find none that does; what is cut of
+ * the axes gives no more. */
+static bool lacks(const struct propagate_op *op, uint32_t factor, const struct propagate_axes *axes)
+{
+    for (uint32_t i = 0; i < op->tensor_count && axes->count; i++)
+        if (op->tensors[i].dim_of[factor] != PROPAGATE_NO_DIM &&
+            strictly_longer(axes, &op->tensors[i].axes[factor]))
+            return true;
+    return false;
+}
+
 void propagate_op_run(struct propagate_op *op)
 {
     struct propagate_axes axes[NDA_MAX_FACTORS];
@@ -233,11 +244,12 @@ void propagate_op_run(struct propagate_op *op)
     bool any = false;
     for (uint32_t factor = 0; factor < op->factor_count; factor++) {
         axes[factor] = merged(op, factor);
-        any |= axes[factor].count != 0;
-        order[factor] = rank_of(op, factor, &axes[factor]);
+        any |= lacks(op, factor, &axes[factor]);
     }
     if (!any)
         return;
+    for (uint32_t factor = 0; factor < op->factor_count; factor++)
+        order[factor] = rank_of(op, factor, &axes[factor]);
     qsort(order, op->factor_count, sizeof *order, by_rank);
     for (int results = 1; results >= 0; results--)
         for (uint32_t i = 0; i < op->tensor_count; i++) {

@@ -246,11 +246,13 @@ static void price_near(struct evaluator_session *session, const struct plan *pla
                  apart(folded.step_ps, whole.step_ps) > 1e-4;
 }
 
-/* no step is hopeless: the time is found before the peak and behind it, the second as if it were alone */
+/* No step is hopeless, or none is beaten: the time is found before the peak and behind it, the second as if
+ * it were alone. */
 static void price_hopeful(struct evaluator_session *session, struct evaluator_session *limited,
-                          const struct plan *plan)
+                          const struct plan *plan, bool unbeaten)
 {
-    const struct price_limits hopeful = {INT64_C(1) << 42, INT64_MAX, INT64_MAX};
+    const struct price_limits hopeful = {INT64_C(1) << 42, INT64_MAX, INT64_MAX,
+                                         unbeaten ? INT64_C(1) << 42 : 0};
     struct price once, twice;
     struct error e;
     ASSERT_OK(evaluator_price_folded(session, plan, NULL, &once, NULL, &e), &e);
@@ -283,7 +285,7 @@ static void near_the_limit_all_layers_are_held(void **state)
             for (uint64_t n = 1 + rng_below(&rng, 8); n-- > 0;)
                 plan_apply(subject.context, &plan, decisions[rng_below(&rng, count)]);
             price_near(session, &plan, subject.machine.memory_limit_bytes, &sums);
-            price_hopeful(session, limited, &plan);
+            price_hopeful(session, limited, &plan, k % 2);
         }
         print_message("%u plans fit, %u are near the limit, of which %u have another price than the whole\n",
                       sums.fit, sums.near, sums.off);
@@ -386,7 +388,7 @@ static void a_fold_that_errs_is_doubted(void **state)
 static void memory_of_a_hopeless_plan_is_left_open(void **state)
 {
     (void)state;
-    const struct price_limits all = {0, INT64_MAX, INT64_MAX}, none = {INT64_MAX, INT64_MAX, INT64_MAX};
+    const struct price_limits all = {0, INT64_MAX, INT64_MAX, 0}, none = {INT64_MAX, INT64_MAX, INT64_MAX, 0};
     struct subject subject;
     struct plan plan;
     struct error e;
@@ -426,7 +428,7 @@ struct limited {
     struct plan_decision decisions[LIMITED_LONGEST];
     uint32_t count;
     struct price whole, known, limited; /* known: evaluator_price_folded without limits */
-    struct cost cost;                   /* of the whole */
+    struct cost cost, estimate;         /* of whole and known */
 };
 
 static void make_limited(const struct subject *subject, struct plan *plan, const struct limited *from)
@@ -440,7 +442,7 @@ static void make_limited(const struct subject *subject, struct plan *plan, const
 static struct price_limits price_unlimited(const struct subject *subject, struct limited *lists)
 {
     struct evaluator_session *session = evaluator_session_create(subject->evaluator);
-    struct price_limits limits = {INT64_MAX, INT64_MAX / 2, INT64_MAX / 2};
+    struct price_limits limits = {INT64_MAX, INT64_MAX / 2, INT64_MAX / 2, 0};
     struct plan plan;
     struct error e;
     struct rng rng = {31};
@@ -452,14 +454,14 @@ static struct price_limits price_unlimited(const struct subject *subject, struct
             lists[k].decisions[lists[k].count++] = decisions[rng_below(&rng, count)];
         make_limited(subject, &plan, &lists[k]);
         ASSERT_OK(evaluator_price(session, &plan, &lists[k].whole, &lists[k].cost, &e), &e);
-        ASSERT_OK(evaluator_price_folded(session, &plan, NULL, &lists[k].known, NULL, &e), &e);
+        ASSERT_OK(evaluator_price_folded(session, &plan, NULL, &lists[k].known, &lists[k].estimate, &e), &e);
         limits.far = lists[k].cost.c < limits.far ? lists[k].cost.c : limits.far;
         limits.far_bytes =
             lists[k].whole.peak_bytes < limits.far_bytes ? lists[k].whole.peak_bytes : limits.far_bytes;
     }
     plan_release(&plan);
     evaluator_session_destroy(session);
-    return (struct price_limits){INT64_MAX, 2 * limits.far, 2 * limits.far_bytes};
+    return (struct price_limits){INT64_MAX, 2 * limits.far, 2 * limits.far_bytes, 0};
 }
 
 static bool is_same(const struct price *one, const struct price *other)
@@ -467,6 +469,37 @@ static bool is_same(const struct price *one, const struct price *other)
     return one->step_ps == other->step_ps && one->compute_ps == other->compute_ps &&
            one->communication_ps == other->communication_ps && one->peak_bytes == other->peak_bytes &&
            one->critical_path_ps == other->critical_path_ps;
+}
+
+/* Compared with one of the plans, those that are not slower have the price that they have without it,
+ * whatever they were compared with before; of others the memory may be left open, and they are dearer. */
+static void compare_with_one(const struct subject *subject, const struct limited *lists, int64_t beaten)
+{
+    struct evaluator_session *session = evaluator_session_create(subject->evaluator);
+    const struct price_limits all = {INT64_MAX, INT64_MAX, INT64_MAX, 1 << 20},
+                              some = {INT64_MAX, INT64_MAX, INT64_MAX, beaten};
+    uint32_t left_open = 0, better = 0;
+    struct plan plan;
+    struct error e;
+    plan_init(&plan, subject->nda, &subject->mesh);
+    for (uint32_t k = 0; k < LIMITED; k++) {
+        struct price price;
+        struct cost cost;
+        make_limited(subject, &plan, &lists[k]);
+        ASSERT_OK(evaluator_price_folded(session, &plan, &all, &price, NULL, &e), &e);
+        assert_int_equal(price.peak_bytes, 0);
+        ASSERT_OK(evaluator_price_folded(session, &plan, &some, &price, &cost, &e), &e);
+        if (lists[k].estimate.c > beaten && price.peak_bytes == 0) {
+            assert_true(cost.c > beaten);
+            left_open++;
+            continue;
+        }
+        assert_memory_equal(&price, &lists[k].known, sizeof price);
+        better++;
+    }
+    assert_true(left_open && better);
+    plan_release(&plan);
+    evaluator_session_destroy(session);
 }
 
 static void limits_leave_open_what_cannot_win(const struct sample *sample, bool folds)
@@ -499,6 +532,7 @@ static void limits_leave_open_what_cannot_win(const struct sample *sample, bool 
         assert_memory_equal(&again, &lists[k].known, sizeof again);
     }
     assert_true(by_time && by_memory && exact);
+    compare_with_one(&subject, lists, lists[0].estimate.c);
     plan_release(&plan);
     evaluator_session_destroy(session);
     subject_close(&subject);
@@ -539,12 +573,12 @@ static void thin_plans_are_the_same_plans(void **state)
                                  *other = evaluator_session_create(subject.evaluator);
         uint32_t count;
         const struct plan_decision *decisions = plan_context_decisions(subject.context, &count);
-        plan_init(&thin, subject.nda, &subject.mesh);
+        evaluator_init_thin(subject.evaluator, &thin, plan_context_start(context));
         plan_init(&whole, subject.nda, &subject.mesh);
         for (uint32_t k = 0; k < 20; k++) {
             struct price one, two;
             bool priced;
-            plan_copy(&thin, plan_context_start(context));
+            evaluator_copy_thin(subject.evaluator, &thin, plan_context_start(context));
             plan_copy(&whole, plan_context_start(subject.context));
             for (uint64_t n = 1 + rng_below(&rng, 8); n-- > 0;) {
                 struct plan_decision decision = decisions[rng_below(&rng, count)];

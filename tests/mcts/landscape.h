@@ -89,12 +89,13 @@ static struct cost land_cost(const struct land *land, const struct land_state *l
     return cost;
 }
 
-static enum error_code land_price(void *session, const struct search_list *list, struct price *price,
-                                  struct cost *cost, struct error *e)
+static enum error_code land_price(void *session, const struct search_list *list, int64_t beaten,
+                                  struct price *price, struct cost *cost, struct error *e)
 {
     const struct land *land = *(const struct land **)session;
     struct land_state land_state = {0};
     (void)e;
+    (void)beaten;
     for (uint32_t i = 0; i < list->count; i++) {
         uint32_t changed;
         land_apply(land, &land_state, list->at[i], &changed);
@@ -169,7 +170,7 @@ static uint32_t land_exhaust(const struct search_domain *domain, struct cost *be
     struct hash128 hash;
     struct price price;
     land_replay(session, &empty, &hash);
-    (void)land_price(session, &empty, &price, best, NULL);
+    (void)land_price(session, &empty, 0, &price, best, NULL);
     *best_hash = hash;
     tree_node(&seen, tree_state(hash), NULL, 0);
     VEC_PUSH(&lists, empty);
@@ -184,7 +185,7 @@ static uint32_t land_exhaust(const struct search_domain *domain, struct cost *be
             tree_node(&seen, tree_state(hash), next.at, next.count);
             VEC_PUSH(&lists, next);
             struct cost cost;
-            (void)land_price(session, &next, &price, &cost, NULL);
+            (void)land_price(session, &next, 0, &price, &cost, NULL);
             if (cost_compare(cost, hash, *best, *best_hash) < 0) {
                 *best = cost;
                 *best_hash = hash;

@@ -364,16 +364,78 @@ static void climbs_come_first_and_keep_their_share(void **state)
     assert_true(better >= 2);
 }
 
+/* Of all lists one change away those are exchanges that are as long and have a decision of other dimensions,
+ * or of another axis, in the place of one. */
+static void an_exchange_is_of_other_dimensions(void **state)
+{
+    (void)state;
+    struct plan_decision decisions[] = {{.group = 0, .axis = 0},
+                                        {.group = 0, .axis = 0, .bits = 1},
+                                        {.group = 0, .axis = 1},
+                                        {.group = 1, .axis = 0}};
+    const struct search_domain domain = {.decisions = decisions, .decision_count = 4};
+    const uint16_t order[] = {2, 0, 3, 1};
+    const struct search_list from = {2, {0, 3}};
+    uint32_t exchanges = 0, alike = 0;
+    for (uint64_t k = 0; k < core_list_changes(&from, domain.decision_count); k++) {
+        struct search_list to = from;
+        if (!core_list_change(&to, k, order, domain.decision_count))
+            continue;
+        uint32_t apart = 0, at = 0;
+        for (uint32_t i = 0; i < from.count && to.count == from.count; i++)
+            if (to.at[i] != from.at[i]) {
+                at = i;
+                apart++;
+            }
+        const struct plan_decision *in = &decisions[to.at[at]], *out = &decisions[from.at[at]];
+        bool other = in->group != out->group || in->axis != out->axis;
+        assert_int_equal(core_list_exchanges(&domain, &from, k, order), apart == 1 && other);
+        exchanges += apart == 1 && other;
+        alike += apart == 1 && !other;
+    }
+    assert_int_equal(exchanges, 5); /* 2 and 3 for 0; 0, 1 and 2 for 3 */
+    assert_int_equal(alike, 1);     /* 1 for 0 */
+}
+
+/* What a search without climbs and rollouts to spare ends with no change makes cheaper, exchanges apart. */
+static void a_polished_plan_stands_on_a_hill(void **state)
+{
+    (void)state;
+    struct search *search =
+        create(11, LAND_GROUPS, (struct search_options){.seed = 1, .rollouts = 2000, .parallelism = 4});
+    struct search_state last;
+    struct search_blob snapshot;
+    struct error e;
+    ASSERT_OK(search_run(search, 1, 0, NULL, NULL, &last, &snapshot, NULL, &e), &e);
+    struct core_snapshot p;
+    ASSERT_OK(core_snapshot_read(search, snapshot.bytes, snapshot.size, &p, &e), &e);
+    const struct core_plan *best = &p.elites.at[0];
+    struct search_domain *domain = search->domain;
+    void *session = domain->session_create(domain, NULL);
+    for (uint64_t k = 0; k < core_list_changes(&best->list, domain->decision_count); k++) {
+        struct core_plan plan = {.list = best->list};
+        if (core_list_exchanges(domain, &best->list, k, NULL) ||
+            !core_list_change(&plan.list, k, NULL, domain->decision_count))
+            continue;
+        ASSERT_OK(core_price_list(search, session, &plan, &e), &e);
+        assert_true(cost_compare(plan.cost, plan.hash, best->cost, best->hash) >= 0);
+    }
+    domain->session_destroy(session);
+    core_snapshot_release(&p);
+    free(snapshot.bytes);
+    search_destroy(search);
+}
+
 enum { IDLE_GROUP = LAND_GROUPS - 1 }; /* below: its decisions make other plans that cost the same */
 
-static enum error_code price_without_idle(void *session, const struct search_list *list, struct price *price,
-                                          struct cost *cost, struct error *e)
+static enum error_code price_without_idle(void *session, const struct search_list *list, int64_t beaten,
+                                          struct price *price, struct cost *cost, struct error *e)
 {
     struct search_list rest = {.count = 0};
     for (uint32_t i = 0; i < list->count; i++)
         if (list->at[i] / LAND_AXES != IDLE_GROUP)
             rest.at[rest.count++] = list->at[i];
-    return land_price(session, &rest, price, cost, e);
+    return land_price(session, &rest, beaten, price, cost, e);
 }
 
 static void what_saves_nothing_is_left_out(void **state)
@@ -673,6 +735,8 @@ int main(void)
         cmocka_unit_test(the_budget_is_kept_exactly),
         cmocka_unit_test(a_stage_without_a_better_plan_ends_the_search),
         cmocka_unit_test(climbs_come_first_and_keep_their_share),
+        cmocka_unit_test(an_exchange_is_of_other_dimensions),
+        cmocka_unit_test(a_polished_plan_stands_on_a_hill),
         cmocka_unit_test(what_saves_nothing_is_left_out),
         cmocka_unit_test(stages_beyond_the_budget_are_refused),
         cmocka_unit_test(damaged_blobs_are_refused_or_harmless),

@@ -67,7 +67,7 @@ static uint32_t exhaust(const struct subject *subject, struct cost *best)
     struct hash128 hash, best_hash;
     struct price price;
     domain->replay(session, &empty, &best_hash);
-    ASSERT_OK(domain->price(session, &empty, &price, best, &e), &e);
+    ASSERT_OK(domain->price(session, &empty, 0, &price, best, &e), &e);
     tree_node(&seen, tree_state(best_hash), NULL, 0);
     VEC_PUSH(&lists, empty);
     for (size_t i = 0; i < lists.count; i++) {
@@ -82,7 +82,7 @@ static uint32_t exhaust(const struct subject *subject, struct cost *best)
                 continue;
             tree_node(&seen, tree_state(hash), next.at, next.count);
             VEC_PUSH(&lists, next);
-            ASSERT_OK(domain->price(session, &next, &price, &cost, &e), &e);
+            ASSERT_OK(domain->price(session, &next, 0, &price, &cost, &e), &e);
             if (cost_compare(cost, hash, *best, best_hash) < 0) {
                 *best = cost;
                 best_hash = hash;

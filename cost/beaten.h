@@ -1,0 +1,22 @@
+/* The makespan of a pricing, before its memory where that is all that need be known (beaten.c). */
+#ifndef TOAST_COST_BEATEN_H
+#define TOAST_COST_BEATEN_H
+
+#include "cost/internal.h"
+
+struct price_timed {
+    struct price_unfolded *unfolded; /* NULL: not made */
+    struct price early;              /* the times as if nothing was held */
+    bool known;                      /* early is */
+};
+/* before the memory: is the step beyond beaten_ps, whatever the plan holds? Then *out has the times. */
+bool price_is_beaten(struct price_scratch *scratch, const struct spmd_local *local,
+                     const struct cost_machine *machine, struct price_timed *timed, struct price *out);
+/* the times of the kernels in their order, of a fold as all layers have them; out has its memory already */
+void price_run_in_order(struct price_scratch *scratch, const struct spmd_local *local,
+                        const struct cost_machine *machine, const struct price_timed *timed,
+                        struct price *out);
+/* makespan.c: bytes of gathered weights that may wait beside what is held */
+int64_t price_gather_room(const struct cost_machine *machine, const struct price *price);
+
+#endif
