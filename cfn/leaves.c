@@ -63,12 +63,17 @@ void cfn_leaves_move(const struct cfn_model *model, struct cfn_leaves *leaves, i
                leaves->start + (size_t)from * leaves->start_size, leaves->start_size * sizeof *leaves->start);
 }
 
-int64_t cfn_leaves_least(const struct cfn_leaves *leaves)
+int32_t cfn_leaves_least(const struct cfn_leaves *leaves)
 {
-    int64_t least = INT64_MAX;
-    for (int32_t k = 0; k < leaves->count; k++)
-        least = leaves->bound[k] < least ? leaves->bound[k] : least;
+    int32_t least = leaves->count ? 0 : -1;
+    for (int32_t k = 1; k < leaves->count; k++)
+        least = leaves->bound[k] < leaves->bound[least] ? k : least;
     return least;
+}
+
+int64_t cfn_leaves_bound(const struct cfn_leaves *leaves)
+{
+    return leaves->count ? leaves->bound[cfn_leaves_least(leaves)] : INT64_MAX;
 }
 
 /* ---- two workers ---- */
@@ -122,8 +127,8 @@ void cfn_leaves_share(const struct cfn_model *model, struct cfn_leaves *from, st
             cfn_leaves_move(model, from, kept++, k);
     from->count = kept;
     from->shared = to->shared = to->begun = true;
-    from->elsewhere = cfn_leaves_least(to);
-    to->elsewhere = cfn_leaves_least(from);
+    from->elsewhere = cfn_leaves_bound(to);
+    to->elsewhere = cfn_leaves_bound(from);
     free(ranked);
     free(goes);
 }

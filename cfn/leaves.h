@@ -37,8 +37,9 @@ void cfn_leaves_release(struct cfn_leaves *leaves); /* zeroed is fine */
 float *cfn_leaves_start(struct cfn_leaves *leaves, int32_t k, size_t start_size);
 /* leaf `from` in place of leaf `to` */
 void cfn_leaves_move(const struct cfn_model *model, struct cfn_leaves *leaves, int32_t to, int32_t from);
-/* -> the least bound of the leaves here; INT64_MAX: none */
-int64_t cfn_leaves_least(const struct cfn_leaves *leaves);
+/* -> the first leaf here of the least bound, -1: none; and that bound, INT64_MAX: none */
+int32_t cfn_leaves_least(const struct cfn_leaves *leaves);
+int64_t cfn_leaves_bound(const struct cfn_leaves *leaves);
 /* every other leaf, by ascending bound, goes to `to`, whose own are forgotten; both know of the other's */
 void cfn_leaves_share(const struct cfn_model *model, struct cfn_leaves *from, struct cfn_leaves *to);
 /* they come back, whatever has become of them; what `from` learnt of nodes that `to` did not try, too */

@@ -476,14 +476,6 @@ static void begin(struct proving *proving, double most)
     worker->leaves.begun = true;
 }
 
-static int32_t least_leaf(const struct cfn_leaves *leaves)
-{
-    int32_t least = 0;
-    for (int32_t k = 1; k < leaves->count; k++)
-        least = leaves->bound[k] < leaves->bound[least] ? k : least;
-    return least;
-}
-
 /* what the usage of each value of node i costs under the multipliers at hand */
 static void pay(const struct proving *proving, int32_t i)
 {
@@ -681,7 +673,7 @@ static void expand(struct proving *proving)
     struct cfn_worker *worker = proving->worker;
     struct cfn_leaves *leaves = &worker->leaves;
     const struct cfn_model *model = proving->model;
-    int32_t at = least_leaf(leaves), count = leaves->count;
+    int32_t at = cfn_leaves_least(leaves), count = leaves->count;
     int64_t bound = leaves->bound[at];
     memcpy(proving->leaf, leaves->mask + (size_t)at * model->value_count, model->value_count);
     if (worker->fixes)
@@ -707,7 +699,7 @@ static void expand(struct proving *proving)
 static void raise_bound(struct cfn_worker *worker, int64_t best)
 {
     const struct cfn_leaves *leaves = &worker->leaves;
-    int64_t bound = cfn_leaves_least(leaves);
+    int64_t bound = cfn_leaves_bound(leaves);
     if (leaves->shared && leaves->elsewhere < bound)
         bound = leaves->elsewhere;
     bound = bound < best ? bound : best;

@@ -94,8 +94,10 @@ static void tree(struct pass *pass, const struct cfn_model *model, struct cfn_le
     int32_t count = leaves->count;
     flag(pass, &leaves->begun);
     if (!leaves->begun) {
-        if (!pass->out)
-            leaves->count = leaves->shared = 0; /* of a later state */
+        if (!pass->out) { /* what is here is of a later state */
+            leaves->count = 0;
+            leaves->shared = false;
+        }
         return;
     }
     flag(pass, &leaves->shared);

@@ -241,10 +241,11 @@ static void print_table(const struct command *command)
     print_bytes("limit", limit);
     print_bytes("unsharded", other_price->peak_bytes);
     printf("  %s\n", price->peak_bytes <= limit ? "fits" : "does not fit");
-    printf("\ncost C                   %12.6f   %s\n", cost_value(command->cost),
-           price->peak_bytes <= limit
-               ? "the step time beside one device's"
-               : "the step time beside one device's, and 10 for each limit's worth of bytes over the limit");
+    printf("\ncost C                   %12.6f   the step time beside one device's",
+           cost_value(command->cost));
+    if (price->peak_bytes > limit)
+        printf(", and %d for each limit's worth of bytes over the limit", COST_OVER_LIMIT);
+    printf("\n");
     print_collectives(command);
 }
 

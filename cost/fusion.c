@@ -153,25 +153,21 @@ static inline void push_root(struct price_scratch *scratch, uint32_t value, int6
     scratch->pool[scratch->pool_count++] = (struct root){value, bytes};
 }
 
-static inline void push_value(struct price_scratch *scratch, const struct spmd_local *local, uint32_t value,
-                              int64_t cut)
+/* what a value is computed of; of a buffer what the kernel read that made it */
+static inline void push_roots_of(struct price_scratch *scratch, uint32_t value, int64_t cut)
 {
-    const struct value_work *work = &scratch->values[value];
-    if (work->state == VALUE_BUFFER) {
-        push_root(scratch, value, stored_bytes(scratch, local, value), cut);
-        return;
-    }
-    uint32_t first = work->roots, count = work->root_count;
+    uint32_t first = scratch->values[value].roots, count = scratch->values[value].root_count;
     for (uint32_t i = 0; i < count; i++)
         push_root(scratch, scratch->pool[first + i].value, scratch->pool[first + i].bytes, cut);
 }
 
-/* what the kernel reads that made a buffer */
-static void push_made_of(struct price_scratch *scratch, uint32_t value)
+static inline void push_value(struct price_scratch *scratch, const struct spmd_local *local, uint32_t value,
+                              int64_t cut)
 {
-    uint32_t first = scratch->values[value].roots, count = scratch->values[value].root_count;
-    for (uint32_t i = 0; i < count; i++)
-        push_root(scratch, scratch->pool[first + i].value, scratch->pool[first + i].bytes, INT64_MAX);
+    if (scratch->values[value].state == VALUE_BUFFER)
+        push_root(scratch, value, stored_bytes(scratch, local, value), cut);
+    else
+        push_roots_of(scratch, value, cut);
 }
 
 /* the union of the operands' roots, at the end of the pool */
@@ -190,9 +186,8 @@ static uint32_t collect_roots(struct price_scratch *scratch, const struct spmd_l
         if (gathers && scratch->rules & COST_FUSE_GATHERED && cut >= local->values[value].bytes)
             cut = local->values[value].bytes -
                   1; /* it is not read element by element: nothing is written over it */
-        if (value == anew && scratch->values[value].state == VALUE_BUFFER &&
-            scratch->values[value].root_count)
-            push_made_of(scratch, value);
+        if (value == anew && scratch->values[value].root_count)
+            push_roots_of(scratch, value, cut);
         else
             push_value(scratch, local, value, cut);
     }

@@ -446,9 +446,9 @@ struct price_shape price_shape_of(const struct price_rates *rates, const struct 
                                   const struct spmd_step *step, double flops);
 
 /* grows the arrays for local, takes the machine's rules and clears what a pricing accumulates */
-/* tiles.c: scratch->padding; and of one value */
+/* tiles.c: scratch->padding; and op_info.outer, once a program */
 void price_tile(struct price_scratch *scratch, const struct spmd_local *local);
-void price_find_outer(struct price_program *program); /* once a program: op_info.outer */
+void price_find_outer(struct price_program *program);
 /* .. local size of a value's last dimension; the dimension that a reduce_scatter scatters; does it do so
  * along the last one, into blocks that do not fill words in all lanes? Then libtpu reduces the whole. */
 int64_t price_innermost_size(const struct spmd_local *local, uint32_t value);

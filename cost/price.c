@@ -448,8 +448,6 @@ void price_held_release(struct price_held *held)
 }
 
 /* ---------------------------------------------------------------- C(s) */
-enum { OVER_LIMIT_WEIGHT = 10 }; /* of memory above the limit: the constant C of MP; chosen, not tuned */
-
 struct cost price_cost(const struct price *price, const struct price *unsharded, int64_t memory_limit_bytes)
 {
     const double one = 4294967296.0; /* 2^32 */
@@ -459,7 +457,7 @@ struct cost price_cost(const struct price *price, const struct price *unsharded,
     if (price->peak_bytes > memory_limit_bytes) {
         int64_t limit = memory_limit_bytes > 0 ? memory_limit_bytes : 1, over = price->peak_bytes - limit;
         int64_t percent = limit / 100 > 0 ? limit / 100 : 1;
-        c += OVER_LIMIT_WEIGHT * ((double)over / (double)limit);
+        c += COST_OVER_LIMIT * ((double)over / (double)limit);
         cost.over_steps = (over + percent - 1) / percent;
     }
     c *= one;

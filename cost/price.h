@@ -120,7 +120,8 @@ void price_held_find(const struct spmd_local *local, const struct cost_machine *
 void price_held_release(struct price_held *held);
 
 /* C(s) = RT + MP relative to the unsharded module, in 2^-32 fixed point (int64). MP = 10 (peak - limit) /
- * limit above it. */
+ * limit above it: the paper's constant C; chosen, not tuned. */
+enum { COST_OVER_LIMIT = 10 };
 struct cost {
     int64_t c;
     int64_t over_steps; /* bytes over the limit, rounded up, in 1 % of it; 0 = fits */

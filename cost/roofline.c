@@ -503,7 +503,8 @@ struct price_program *price_program_create(const struct nda *n)
     find_donations(program);
     price_find_epilogues(program);
     price_find_turns(program);
-    price_find_updates(program), price_find_outer(program);
+    price_find_updates(program);
+    price_find_outer(program);
     return program;
 }
 

@@ -45,16 +45,16 @@ void report_time(int64_t ps, char out[32])
 
 void report_cost_note(const struct report *report, char *out, size_t room)
 {
-    const struct price *alone = evaluator_unsharded(report->evaluator);
-    double ratio = (double)report->price.step_ps / (double)(alone->step_ps > 0 ? alone->step_ps : 1);
-    char over[32];
+    static const char beside[] = "the step time beside one device's";
     if (report->smallest_budget_bytes == 0) {
-        snprintf(out, room, "the step time beside one device's");
+        snprintf(out, room, "%s", beside);
         return;
     }
+    struct cost of_time =
+        price_cost(&report->price, evaluator_unsharded(report->evaluator), report->price.peak_bytes);
+    char over[32];
     report_bytes(report->price.peak_bytes - report->memory_limit_bytes, over);
-    snprintf(out, room, "%.4f, the step time beside one device's, the rest for %s over the limit", ratio,
-             over);
+    snprintf(out, room, "%.4f, %s, the rest for %s over the limit", cost_value(of_time), beside, over);
 }
 
 void report_worth(int64_t ps, char out[48])

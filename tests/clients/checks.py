@@ -65,9 +65,9 @@ def check(name, make, share=0.45, steps=3, factor=1.1):
     assert same(plan.out_shardings) == same(jax.eval_shape(one, *args)), "out_shardings have the structure of the results"
 
     fast = plan.jit()
-    text = fast.lower(*args).compile().as_text()
+    annotated = compiled(fast, args)
     if donate:
-        assert "input_output_alias" in text, "donation is kept"
+        assert "input_output_alias" in annotated.as_text(), "donation is kept"
     reference, state = args, args
     for _ in range(steps):
         reference_out, out = one(*reference), fast(*state)
@@ -76,7 +76,7 @@ def check(name, make, share=0.45, steps=3, factor=1.1):
     off = distance(reference_out, out)
     assert off < TOLERANCE, f"{name}: results differ by {off:.2e}"
 
-    moved = sum(hlo.collective_bytes(text).values())
+    moved = moved_bytes(annotated)
     wanted = hlo.comparable(plan.collectives, plan.axes)
     specs = jax.jit(step, donate_argnums=donate, in_shardings=plan.in_shardings, out_shardings=plan.out_shardings)
     row = (name, moved_bytes(compiled(specs, args)), moved, wanted)

@@ -1,9 +1,12 @@
 /* A machine whose times are bytes: it moves a byte in a picosecond and launches for nothing; its arithmetic
- * is as fast beside its memory as an H100's. */
+ * is as fast beside its memory as an H100's. And modules priced on two of it. */
 #ifndef TOAST_TESTS_COST_PLAIN_H
 #define TOAST_TESTS_COST_PLAIN_H
 
 #include "subject.h"
+#include "support.h"
+
+#include <string.h>
 
 /* rules: bits of enum cost_fusion_rule. backend: room for the machine's. */
 static inline void make_plain(struct cost_machine *machine, struct cost_backend *backend, uint32_t rules)
@@ -16,6 +19,35 @@ static inline void make_plain(struct cost_machine *machine, struct cost_backend 
     machine->device.memory_fraction = 1;
     machine->device.rate_flops[COST_RATE_F32] = 20e12;
     machine->device.launch_ps = 0;
+}
+
+/* The module on two devices of such a machine, made of `device`. Closed by subject_close. */
+static inline void plain_open(struct subject *subject, struct cost_backend *backend, const char *device,
+                              const char *text, uint32_t rules)
+{
+    struct error e;
+    ASSERT_OK(subject_text(subject, text, strlen(text), &e), &e);
+    ASSERT_OK(subject_mesh(subject, "x=2", &e), &e);
+    ASSERT_OK(cost_machine_create(&subject->mesh, device, 0, &subject->machine, &e), &e);
+    make_plain(&subject->machine, backend, rules);
+    ASSERT_OK(subject_evaluator(subject, &e), &e);
+}
+
+/* What the unsharded module takes beside arguments and results, and the bytes that its kernels move. */
+struct moved {
+    int64_t temporary, bytes;
+};
+static inline struct moved plain_moved(const char *device, const char *text, uint32_t rules)
+{
+    struct subject subject;
+    struct cost_backend backend;
+    plain_open(&subject, &backend, device, text, rules);
+    const struct price *price = evaluator_unsharded(subject.evaluator);
+    struct moved moved = {price->peak_bytes - price->argument_bytes - price->output_bytes +
+                              price->alias_bytes,
+                          price->compute_ps};
+    subject_close(&subject);
+    return moved;
 }
 
 #endif

@@ -10,31 +10,9 @@
 
 enum { N = 1 << 20, MIB = 1 << 20 };
 
-struct moved {
-    int64_t temporary, bytes;
-};
-
-static struct moved measure_on(const char *device, const char *text, uint32_t rules)
-{
-    struct subject subject;
-    struct cost_backend backend;
-    struct error e;
-    ASSERT_OK(subject_text(&subject, text, strlen(text), &e), &e);
-    ASSERT_OK(subject_mesh(&subject, "x=2", &e), &e);
-    ASSERT_OK(cost_machine_create(&subject.mesh, device, 0, &subject.machine, &e), &e);
-    make_plain(&subject.machine, &backend, rules);
-    ASSERT_OK(subject_evaluator(&subject, &e), &e);
-    const struct price *price = evaluator_unsharded(subject.evaluator);
-    struct moved moved = {price->peak_bytes - price->argument_bytes - price->output_bytes +
-                              price->alias_bytes,
-                          price->compute_ps};
-    subject_close(&subject);
-    return moved;
-}
-
 static void expect(const char *text, uint32_t rules, int64_t temporary, int64_t bytes)
 {
-    struct moved moved = measure_on("h100", text, rules);
+    struct moved moved = plain_moved("h100", text, rules);
     assert_int_equal(moved.temporary, temporary);
     assert_int_equal(moved.bytes, bytes);
 }
@@ -79,7 +57,7 @@ static void updates_copy_what_outlives_them(void **state)
         {UPDATED("", "", USE("%y", "negate", "%b")), 8 * N + 8 * N},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct moved moved = measure_on("h100", cases[i].text, COST_FUSE_BYTES);
+        struct moved moved = plain_moved("h100", cases[i].text, COST_FUSE_BYTES);
         assert_int_equal(moved.bytes, 2 * 4 * BLOCK + cases[i].bytes);
     }
     (void)state;
@@ -319,10 +297,10 @@ static void bf16_is_kept_wide_without_its_arithmetic(void **state)
                                "    return %0, %1 : " BF16 ", " BF16 "\n}\n";
 #undef BF16
     expect(text, COST_FUSE_BYTES | COST_FUSE_EFFORT, 2 * N, 3 * 4 * N);
-    struct moved wide = measure_on("a100-40", text, COST_FUSE_BYTES | COST_FUSE_EFFORT);
+    struct moved wide = plain_moved("a100-40", text, COST_FUSE_BYTES | COST_FUSE_EFFORT);
     assert_int_equal(wide.temporary, 4 * N);
     assert_int_equal(wide.bytes, (2 + 4) * N + 2 * (4 + 2) * N);
-    wide = measure_on("a100-40", text, 0);
+    wide = plain_moved("a100-40", text, 0);
     assert_int_equal(wide.temporary, 2 * N);
 }
 
@@ -343,8 +321,8 @@ static void repeated_rows_are_stored(void **state)
         int all = 4 * rows;
         snprintf(module, sizeof module, text, rows, all, rows, rows, rows, all, all, all, all);
         uint32_t rules = COST_FUSE_BYTES | COST_FUSE_PRODUCTS;
-        assert_int_equal(measure_on("h100", module, rules).temporary, 0);
-        assert_int_equal(measure_on("h100", module, rules | COST_FUSE_REPEATS).temporary,
+        assert_int_equal(plain_moved("h100", module, rules).temporary, 0);
+        assert_int_equal(plain_moved("h100", module, rules | COST_FUSE_REPEATS).temporary,
                          rows == 1 ? 0 : 4 * MIB);
     }
 }
@@ -358,8 +336,8 @@ static void products_take_their_operands_in(void **state)
         "    %d = stablehlo.dot_general %c, %b, contracting_dims = [1] x [0] : "
         "(tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xf32>\n"
         "    return %d : tensor<1024x1024xf32>\n}\n";
-    assert_int_equal(measure_on("h100", text, COST_FUSE_BYTES).temporary, 4 * MIB);
-    assert_int_equal(measure_on("h100", text, COST_FUSE_BYTES | COST_FUSE_PRODUCTS).temporary, 0);
+    assert_int_equal(plain_moved("h100", text, COST_FUSE_BYTES).temporary, 4 * MIB);
+    assert_int_equal(plain_moved("h100", text, COST_FUSE_BYTES | COST_FUSE_PRODUCTS).temporary, 0);
 }
 
 /* What two large arrays and a statistic of their rows make is stored for its two products, beside the arrays;
@@ -381,7 +359,7 @@ static void gradients_of_rows_are_stored(void **state)
     static const char product[] = "    %d = stablehlo.multiply %a, %c : " SQUARE "\n";
     for (int rows = 0; rows < 2; rows++) {
         char *text = mem_printf("%s%s%s%s", head, rows ? of_rows : plain, product, tail);
-        assert_int_equal(measure_on("h100", text, COST_FUSE_BYTES | COST_FUSE_PRODUCTS).temporary,
+        assert_int_equal(plain_moved("h100", text, COST_FUSE_BYTES | COST_FUSE_PRODUCTS).temporary,
                          rows ? 4 * MIB : 0);
         free(text);
     }
@@ -400,15 +378,15 @@ static void joined_arrays_fuse(void **state)
         "(tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xf32>\n"
         "    return %d : tensor<1024x1024xf32>\n}\n";
     uint32_t rules = COST_FUSE_BYTES | COST_FUSE_PRODUCTS;
-    assert_int_equal(measure_on("h100", text, rules).temporary, 4 * MIB);
-    assert_int_equal(measure_on("h100", text, rules | COST_FUSE_JOINS).temporary, 0);
+    assert_int_equal(plain_moved("h100", text, rules).temporary, 4 * MIB);
+    assert_int_equal(plain_moved("h100", text, rules | COST_FUSE_JOINS).temporary, 0);
 }
 
 /* rows of a converted table, once more: SparseCore reads memory, so the copy exists while it runs */
 static void gathers_beside_products_have_a_copy(void **state)
 {
     uint32_t rules = COST_FUSE_BYTES | COST_FUSE_GATHER | COST_FUSE_PRODUCTS;
-    assert_int_equal(measure_on("h100", gathered_rows, rules).temporary, 8 * MIB);
+    assert_int_equal(plain_moved("h100", gathered_rows, rules).temporary, 8 * MIB);
 }
 
 /* what constants make and a loop hands on as it is: made inside the loop, whether it is read there or not */
@@ -434,8 +412,8 @@ static void loops_make_constants(void **state)
 #undef MATRIX
     for (int read = 0; read < 2; read++) {
         char *text = mem_printf(form, read ? "%k" : "%v");
-        assert_in_range(measure_on("h100", text, COST_FUSE_BYTES).temporary, 4 * MIB, 4 * MIB + 64);
-        assert_in_range(measure_on("h100", text, COST_FUSE_BYTES | COST_FUSE_PRODUCTS).temporary, 0, 64);
+        assert_in_range(plain_moved("h100", text, COST_FUSE_BYTES).temporary, 4 * MIB, 4 * MIB + 64);
+        assert_in_range(plain_moved("h100", text, COST_FUSE_BYTES | COST_FUSE_PRODUCTS).temporary, 0, 64);
         free(text);
     }
 }
@@ -456,8 +434,8 @@ static void scatters_of_elements_compare(void **state)
         "(tensor<1024x1024xf32>, tensor<1024x1x1xi32>, tensor<1024x1xf32>) -> tensor<1024x1024xf32>\n"
         "    %y = stablehlo.multiply %s, %x : tensor<1024x1024xf32>\n"
         "    return %y : tensor<1024x1024xf32>\n}\n";
-    assert_int_equal(measure_on("h100", text, COST_FUSE_BYTES | COST_FUSE_PICKS).temporary, 0);
-    assert_true(measure_on("h100", text, COST_FUSE_BYTES).temporary >= 4 * MIB);
+    assert_int_equal(plain_moved("h100", text, COST_FUSE_BYTES | COST_FUSE_PICKS).temporary, 0);
+    assert_true(plain_moved("h100", text, COST_FUSE_BYTES).temporary >= 4 * MIB);
 }
 
 /* an exponential of scores %c, which two kernels use */
@@ -485,8 +463,8 @@ static void scores_are_stored_as_exponentials(void **state)
 #undef SCORES
     for (int turns = 0; turns < 2; turns++) {
         char *text = mem_printf("%s%s%s%s", head, turns ? turned : plain, tail, scores_read_twice);
-        assert_int_equal(measure_on("h100", text, COST_FUSE_BYTES).temporary, 0);
-        assert_int_equal(measure_on("h100", text, COST_FUSE_BYTES | COST_FUSE_SCORES).temporary,
+        assert_int_equal(plain_moved("h100", text, COST_FUSE_BYTES).temporary, 0);
+        assert_int_equal(plain_moved("h100", text, COST_FUSE_BYTES | COST_FUSE_SCORES).temporary,
                          turns ? 0 : 4 * MIB);
         free(text);
     }
@@ -512,8 +490,8 @@ static void scores_of_arithmetic_are_stored(void **state)
 #undef SCORES
     for (int i = 0; i < 3; i++) {
         char *text = mem_printf("%s%s%s", head, middles[i], scores_read_twice);
-        assert_int_equal(measure_on("h100", text, COST_FUSE_BYTES).temporary, 2 * MIB);
-        assert_int_equal(measure_on("h100", text, COST_FUSE_BYTES | COST_FUSE_SCORES).temporary,
+        assert_int_equal(plain_moved("h100", text, COST_FUSE_BYTES).temporary, 2 * MIB);
+        assert_int_equal(plain_moved("h100", text, COST_FUSE_BYTES | COST_FUSE_SCORES).temporary,
                          i == 1 ? 4 * MIB : 2 * MIB);
         free(text);
     }
@@ -540,7 +518,7 @@ static int64_t temporaries_of_batches(const char *device, int batches, const cha
         mem_printf("%s%s%s%s%s    return %%0, %%1, %%2, %%e : tensor<%dx1024x256xbf16>, "
                    "tensor<%dx1024x256xbf16>, tensor<%dx1024x256xbf16>, tensor<%dx1024x1024xf32>\n}\n",
                    head, middle, first, second, third, n, n, n, n);
-    int64_t bytes = measure_on(device, text, rules).temporary;
+    int64_t bytes = plain_moved(device, text, rules).temporary;
     free(head);
     free(first);
     free(second);
@@ -700,8 +678,8 @@ static char *shared_keys(int batch, int heads, const char *kind)
 
 static int64_t strided_bytes(const char *text)
 {
-    return measure_on("h100", text, COST_FUSE_BYTES | COST_FUSE_STRIDED).bytes -
-           measure_on("h100", text, COST_FUSE_BYTES).bytes;
+    return plain_moved("h100", text, COST_FUSE_BYTES | COST_FUSE_STRIDED).bytes -
+           plain_moved("h100", text, COST_FUSE_BYTES).bytes;
 }
 
 static void check_strided(int batch, int heads, const char *kind, int bytes)
@@ -751,8 +729,8 @@ static void later_orders_are_turned_into_earlier_ones(void **state)
             "    return %%5 : %3$s64xf32>\n}\n",
             scores, keys, heads_out);
         int elements = 2 * heads * 64 * 64, far_apart = heads == 2 ? 62 : 0;
-        struct moved plain = measure_on("h100", text, COST_FUSE_BYTES),
-                     turned = measure_on("h100", text, COST_FUSE_BYTES | COST_FUSE_STRIDED);
+        struct moved plain = plain_moved("h100", text, COST_FUSE_BYTES),
+                     turned = plain_moved("h100", text, COST_FUSE_BYTES | COST_FUSE_STRIDED);
         assert_int_equal(plain.temporary, 2 * 2 * elements);
         assert_int_equal(turned.temporary, (2 + 2 + 4) * elements);
         assert_int_equal(turned.bytes - plain.bytes, (far_apart + 2 * 2) * elements); /* f32, both ways */

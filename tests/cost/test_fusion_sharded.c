@@ -28,11 +28,7 @@ static struct price price_of_plan(const char *text, const char *baseline, uint32
     struct evaluator_session *session;
     struct price price;
     struct error e;
-    ASSERT_OK(subject_text(&subject, text, strlen(text), &e), &e);
-    ASSERT_OK(subject_mesh(&subject, "x=2", &e), &e);
-    ASSERT_OK(cost_machine_create(&subject.mesh, "h100", 0, &subject.machine, &e), &e);
-    make_plain(&subject.machine, &backend, rules);
-    ASSERT_OK(subject_evaluator(&subject, &e), &e);
+    plain_open(&subject, &backend, "h100", text, rules);
     plan_init(&plan, subject.nda, &subject.mesh);
     if (baseline)
         ASSERT_OK(plan_baseline_find(subject.context, baseline, &found, &e), &e);

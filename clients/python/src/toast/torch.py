@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 import math
 import pathlib
 import re
@@ -183,12 +184,11 @@ class Plan(PlanFiles):
         self.step = step
         self.axes = dict(axes)
         self._mesh: spmd.Mesh | None = None
-        self._gathered: dict[str, Spec] | None = None
         self._hooks: list[Any] = []             # on optimizers
         if len(self.json["arguments"]) != len(step.leaves):
             raise PlanMismatch(f"the plan has {len(self.json['arguments'])} arguments, the module of {step.name} {len(step.leaves)}")
 
-    @property
+    @functools.cached_property
     def specs_by_name(self) -> dict[str, Spec]:
         """`layers.0.wq.weight` -> (None, 'model'): of every parameter, buffer, state and input that the step uses."""
         return {leaf.name: _spec(argument["dims"])
@@ -208,18 +208,21 @@ class Plan(PlanFiles):
             self._mesh = spmd.Mesh(list(range(count)), tuple(self.axes.values()), tuple(self.axes))
         return self._mesh
 
-    @property
+    @functools.cached_property
     def gathered_by_name(self) -> dict[str, Spec]:
         """The parameters that the plan gathers, whole or over some axes, before what reads them, and how they are then split."""
-        if self._gathered is None:
-            found = gspmd.gathered(self.files["annotated.mlir"].decode(), [argument["dims"] for argument in self.json["arguments"]])
-            self._gathered = {self.step.leaves[place].name: _spec(dims) for place, dims in found.items()}
-        return self._gathered
+        found = gspmd.gathered(self.files["annotated.mlir"].decode(), [argument["dims"] for argument in self.json["arguments"]])
+        return {self.step.leaves[place].name: _spec(dims) for place, dims in found.items()}
 
-    def _splits_state_alone(self, name: str) -> bool:
-        """whether a state of this parameter is split otherwise than the parameter"""
-        specs = self.specs_by_name
-        return any(other.endswith(f"/{name}") and len(spec) == len(specs[name]) and spec != specs[name] for other, spec in specs.items())
+    def _whose_state_is_split_otherwise(self) -> dict[str, Spec]:
+        """the parameters, as they are split, of which the plan splits a state of their shape in another way"""
+        specs, found = self.specs_by_name, {}
+        for state, spec in specs.items():
+            words = state.split("/")        # exp_avg/NAME, and the optimizer before it where there are several
+            for name in ("/".join(words[k:]) for k in range(1, len(words))):
+                if name in specs and len(specs[name]) == len(spec) and specs[name] != spec:
+                    found[name] = specs[name]
+        return found
 
     def _mark(self, name: str, tensor: torch.Tensor) -> None:
         spec = self.specs_by_name.get(name)
@@ -245,7 +248,7 @@ class Plan(PlanFiles):
         self._unhook()
         torch_inside.leave(_modules(arguments))
         torch_inside.watch(_modules(arguments), self._markers(slots, self.gathered_by_name))
-        held = {name: spec for name, spec in self.specs_by_name.items() if self._splits_state_alone(name)}
+        held = self._whose_state_is_split_otherwise()
         for optimizer in (arg for arg in arguments if isinstance(arg, torch.optim.Optimizer)):
             self._hooks.append(torch_inside.hold_gradients(optimizer, self._markers(slots, held)))
             if not optimizer.state:

@@ -20,6 +20,12 @@ from torch.overrides import TorchFunctionMode
 Mark = Callable[[torch.Tensor], None]      # puts a sharding onto a tensor
 
 
+def _marked_copy(tensor: torch.Tensor, mark: Mark) -> torch.Tensor:
+    copy = tensor * 1       # an op of its own: of a view or a clone torch_xla would forget the mark, or refuse it
+    mark(copy)
+    return copy
+
+
 # ---- norms
 def _wide(x: torch.Tensor) -> torch.Tensor:
     return x.float() if x.dtype in (torch.bfloat16, torch.float16) else x
@@ -91,9 +97,7 @@ class _Forward(TorchFunctionMode):      # type: ignore[misc]
             return value
         key = id(value), torch.is_grad_enabled()        # a copy made without gradients has none to give
         if key not in self.copies:
-            copy = value * 1            # an op of its own: of a view or a clone torch_xla would forget the mark, or refuse it
-            mark(copy)
-            self.copies[key] = copy
+            self.copies[key] = _marked_copy(value, mark)
         return self.copies[key]
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -143,7 +147,5 @@ def hold_gradients(optimizer: torch.optim.Optimizer, held: Mapping[int, Mark]) -
         for parameter in (each for group in optimizer.param_groups for each in group["params"]):
             mark = held.get(id(parameter))
             if mark is not None and parameter.grad is not None:
-                copy = parameter.grad * 1       # an op of its own, as above
-                mark(copy)
-                parameter.grad = copy
+                parameter.grad = _marked_copy(parameter.grad, mark)
     return optimizer.register_step_pre_hook(before)
