@@ -1,5 +1,6 @@
-/* Dimensions that lack a few elements of another; see shrink_shifts.h. What a class lacks follows from shift to
- * shift, from classes that lack nothing: those that are in a ratio to others, and those that no shift makes. */
+/* Dimensions that lack a few elements of another; see shrink_shifts.h. What a class lacks follows from shift
+ * to shift, from classes that lack nothing: those that are in a ratio to others, and those that no shift
+ * makes. */
 #include "analysis/shrink_shifts.h"
 
 #include "base/divide.h"
