@@ -4,6 +4,7 @@
  * no factor ties stays whole, and the op that keeps it so is remembered. */
 #include "analysis/shrink.h"
 
+#include "analysis/shrink_shifts.h"
 #include "analysis/stages.h"
 #include "base/divide.h"
 
@@ -19,6 +20,8 @@ struct finder {
     uint32_t *parent, *group;
     uint32_t *kept;   /* by atom: the op for whose sake it stays as it is; NDA_NONE: it need not */
     int64_t *divides; /* by atom: what the divisor must divide besides sizes; 0: anything */
+    bool *divided;    /* by atom: some op has it in a ratio to another */
+    VEC(struct nda_shrink_shift) shifts;
     VEC(struct related) dims;
     VEC(struct nda_shrink_product) products; /* of atoms, until groups are numbered */
     VEC(uint32_t) members;
@@ -170,10 +173,27 @@ static void relate_end(struct finder *finder, bool possible, int64_t offset)
             if (!possible || other != at)
                 keep_atom(finder, other);
         if (possible) {
+            finder->divided[at] |= finder->dims.count > 1;
             set_join(finder->group, at, to);
             finder->divides[at] = common_divisor(finder->divides[at], offset);
         }
     }
+}
+
+/* Has the dim of slot `small` all but a few elements of the other? Then they keep that distance. */
+static bool relate_shift(struct finder *finder, uint32_t large, uint32_t large_dim, uint32_t small,
+                         uint32_t small_dim)
+{
+    struct related part, range;
+    if (!dim_atoms(finder, large, large_dim, &range) || !dim_atoms(finder, small, small_dim, &part) ||
+        range.first != range.last || part.first != part.last ||
+        !nda_shrink_is_shift(finder->n->atoms[range.first].size, finder->n->atoms[part.first].size))
+        return false;
+    set_join(finder->group, range.first, part.first);
+    VEC_PUSH(&finder->shifts, ((struct nda_shrink_shift){finder->space->op, range.first, part.first,
+                                                         finder->n->atoms[range.first].size -
+                                                             finder->n->atoms[part.first].size}));
+    return true;
 }
 
 /* a dim of a large tensor and the dim of what is a part of it */
@@ -267,7 +287,7 @@ static void find_slice(struct finder *finder)
     }
     for (uint32_t dim = 0; dim < start.count; dim++) {
         int64_t n = dim_size(finder, 0, dim), m = dim_size(finder, 1, dim);
-        if (n != m)
+        if (n != m && !(stride.at[dim] == 1 && relate_shift(finder, 0, dim, 1, dim)))
             relate_part(finder, 0, dim, 1, dim, start.at[dim], start.at[dim] + m * stride.at[dim] <= n);
     }
 }
@@ -291,16 +311,32 @@ static void find_pad(struct finder *finder)
             relate_dim(finder, 0, dim);
             relate_dim(finder, 2, dim);
             relate_end(finder, false, 0);
-        } else {
+        } else if (!relate_shift(finder, 2, dim, 0, dim)) {
             relate_part(finder, 2, dim, 0, dim, low.at[dim], true);
         }
     }
+}
+
+static void keep_dim(struct finder *finder, uint32_t k, uint32_t dim)
+{
+    struct related range;
+    if (dim_atoms(finder, k, dim, &range))
+        keep_range(finder, range);
 }
 
 static void find_concatenate(struct finder *finder)
 {
     uint32_t along = (uint32_t)ir_int(finder->n->program, finder->space->op, "dimension", 0);
     bool possible = true;
+    uint32_t most = 0, parts = finder->space->slot_count - 1;
+    for (uint32_t k = 1; k < parts; k++)
+        most = dim_size(finder, k, along) > dim_size(finder, most, along) ? k : most;
+    if (parts > 1 && relate_shift(finder, parts, along, most, along)) {
+        for (uint32_t k = 0; k < parts; k++)
+            if (k != most)
+                keep_dim(finder, k, along);
+        return;
+    }
     relate_begin(finder);
     for (uint32_t k = 0; k < finder->space->slot_count; k++)
         possible = relate_dim(finder, k, along) && possible;
@@ -388,13 +424,6 @@ static void relate_windowed(struct finder *finder, uint32_t k, uint32_t dim, uin
     bool both = relate_dim(finder, k, dim);
     both = relate_dim(finder, l, other) && both;
     relate_end(finder, both, 0);
-}
-
-static void keep_dim(struct finder *finder, uint32_t k, uint32_t dim)
-{
-    struct related range;
-    if (dim_atoms(finder, k, dim, &range))
-        keep_range(finder, range);
 }
 
 /* Of the three dims of a window two may shrink: input and result, or, where a kernel's gradient is summed,
@@ -639,6 +668,25 @@ static void number_classes(struct finder *finder, uint32_t atoms, const int64_t 
     }
 }
 
+/* What a class lacks; what is also in a product, or split over devices, cannot keep its distance. */
+static void place_shifts(struct finder *finder, uint32_t atoms, struct nda_shrink *out)
+{
+    bool *divided = mem_zalloc((size_t)out->class_count + 1, sizeof *divided);
+    uint32_t *refused = mem_alloc(sizeof *refused * ((size_t)out->class_count + 1));
+    for (uint32_t at = 0; at < atoms; at++)
+        divided[out->class_of[at]] |= finder->divided[at];
+    for (size_t i = 0; i < finder->members.count; i++)
+        divided[out->class_of[finder->members.at[i]]] = true;
+    for (uint32_t i = 0; i < out->class_count; i++)
+        divided[i] |= out->classes[i].shards > 1;
+    nda_shrink_place_shifts(finder->shifts.at, finder->shifts.count, divided, out, refused);
+    for (uint32_t i = 0; i < out->class_count; i++)
+        if (refused[i] != NDA_NONE && finder->kept[out->classes[i].atom] == NDA_NONE)
+            finder->kept[out->classes[i].atom] = refused[i];
+    free(divided);
+    free(refused);
+}
+
 static void number_groups(struct finder *finder, uint32_t atoms, struct nda_shrink *out)
 {
     out->divides = mem_zalloc((size_t)out->class_count + 1, sizeof *out->divides);
@@ -647,8 +695,9 @@ static void number_groups(struct finder *finder, uint32_t atoms, struct nda_shri
     for (uint32_t i = 0; i < out->class_count; i++) {
         struct nda_shrink_class *class = &out->classes[i];
         class->group = out->class_of[set_find(finder->group, class->atom)];
-        out->divides[class->group] = common_divisor(
-            out->divides[class->group], class->size % class->shards ? 1 : class->size / class->shards);
+        out->divides[class->group] =
+            common_divisor(out->divides[class->group],
+                           class->size % class->shards ? 1 : (class->size + class->less) / class->shards);
     }
     for (uint32_t at = 0; at < atoms; at++) {
         uint32_t group = out->classes[out->class_of[at]].group;
@@ -678,17 +727,21 @@ void nda_shrink_create(const struct nda *n, const int64_t *shards, struct nda_sh
                             .parent = set_create(atoms),
                             .group = set_create(atoms),
                             .kept = mem_alloc(sizeof *finder.kept * ((size_t)atoms + 1)),
-                            .divides = mem_zalloc((size_t)atoms + 1, sizeof *finder.divides)};
+                            .divides = mem_zalloc((size_t)atoms + 1, sizeof *finder.divides),
+                            .divided = mem_zalloc((size_t)atoms + 1, sizeof *finder.divided)};
     memset(finder.kept, 0xff, sizeof *finder.kept * atoms); /* NDA_NONE */
     *out = (struct nda_shrink){.nda = n};
     find_all(&finder);
     number_classes(&finder, atoms, shards, out);
+    place_shifts(&finder, atoms, out);
     number_groups(&finder, atoms, out);
     number_products(&finder, out);
     free(finder.parent);
     free(finder.group);
     free(finder.kept);
     free(finder.divides);
+    free(finder.divided);
+    VEC_FREE(&finder.shifts);
     VEC_FREE(&finder.dims);
     VEC_FREE(&finder.products);
     VEC_FREE(&finder.members);

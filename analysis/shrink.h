@@ -9,6 +9,9 @@
  *           tying it (height and width of an image flattened for attention, 16 x 16 to 256, which windows
  *           keep from being cut; 1024 x 2 to 2048 where a running sum follows).
  *
+ *   shift   a class that lacks a few elements of another of its group (512 tokens, 511 that have a next one):
+ *           it keeps its distance from what is divided.
+ *
  * A group's divisor divides the sizes of all of its classes and all offsets (starts of slices, pads), keeps
  * every size at 2 or more, and leaves each atom divisible by the devices it is split over. What an attribute
  * fixes (kernels, FFT lengths, k of top_k, custom calls) stays whole, and the op that has it is remembered.
@@ -22,6 +25,7 @@
 struct nda_shrink_class {
     int64_t size;
     int64_t shards; /* devices that split it: the least common multiple over its uses */
+    int64_t less;   /* elements that it lacks of what is divided (analysis/shrink_shifts.h) */
     uint32_t group; /* index of a class */
     uint32_t atom;  /* its first atom, of nda->atoms */
 };
@@ -40,6 +44,12 @@ struct nda_shrink {
     uint32_t product_count;
     uint32_t *members; /* groups */
 };
+
+/* the size of a class whose group is divided by this */
+static inline int64_t nda_shrink_size(const struct nda_shrink_class *class, int64_t divisor)
+{
+    return (class->size + class->less) / divisor - class->less;
+}
 
 /* shards: for each atom of nda->atoms the devices that split it, 1 or more. Owned (nda_shrink_release). */
 void nda_shrink_create(const struct nda *n, const int64_t *shards, struct nda_shrink *out);

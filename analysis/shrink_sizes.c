@@ -38,7 +38,7 @@ static struct trial try_divisor(const struct chooser *chooser, uint32_t group, i
     struct trial trial = {true, true};
     for (uint32_t i = chooser->first[group]; i < chooser->first[group + 1]; i++) {
         const struct nda_shrink_class *class = &chooser->shrink->classes[chooser->classes[i]];
-        int64_t size = class->size / divisor, local = size / class->shards;
+        int64_t size = nda_shrink_size(class, divisor), local = size / class->shards;
         trial.possible = trial.possible && (divisor == 1 || (size >= 2 && local >= least));
         trial.small = trial.small && local <= chooser->cap;
     }
@@ -66,7 +66,8 @@ static int64_t largest(const struct chooser *chooser, uint32_t group)
 {
     int64_t most = 0;
     for (uint32_t i = chooser->first[group]; i < chooser->first[group + 1]; i++) {
-        int64_t size = chooser->shrink->classes[chooser->classes[i]].size / chooser->divisor[group];
+        int64_t size =
+            nda_shrink_size(&chooser->shrink->classes[chooser->classes[i]], chooser->divisor[group]);
         most = size > most ? size : most;
     }
     return most;
@@ -214,7 +215,7 @@ void nda_shrink_sizes(const struct nda_shrink *shrink, int64_t cap, int64_t *siz
         else
             choose_together(&chooser, group);
     for (uint32_t i = 0; i < count; i++)
-        sizes[i] = shrink->classes[i].size / chooser.divisor[shrink->classes[i].group];
+        sizes[i] = nda_shrink_size(&shrink->classes[i], chooser.divisor[shrink->classes[i].group]);
     free(chooser.first);
     free(chooser.classes);
     free(chooser.begin);

@@ -57,7 +57,7 @@ static json_t *encode_collectives(const struct report *report)
                             collective->decision >= 0
                                 ? json_safe(report->decisions[collective->decision].text)
                                 : json_null());
-        json_object_set_new(row, "because", json_safe(report_cause(report, collective)));
+        json_object_set_new(row, "because", json_safe(collective->cause));
         json_array_append_new(list, row);
     }
     return list;
@@ -291,25 +291,33 @@ static json_t *encode_segments(const struct report *report)
                      (json_int_t)it->peak_bytes, "proved", it->proved, "mixed", it->mixed);
 }
 
+static json_t *named_or_null(const char *text)
+{
+    return *text ? json_safe(text) : json_null();
+}
+
 /* dimensions left whole, and why */
 static json_t *encode_whole(const struct report *report)
 {
     json_t *list = json_array();
     for (uint32_t i = 0; i < report->whole_count; i++) {
         const struct report_whole *whole = &report->whole[i];
-        json_t *best = !whole->tried ? json_null()
-                                     : json_pack("{s:s, s:b, s:I, s:I}", "decision", whole->best, "first",
-                                                 whole->first, "step_ps", (json_int_t)whole->step_ps,
-                                                 "peak_bytes", (json_int_t)whole->peak_bytes);
+        json_t *best =
+            !whole->tried
+                ? json_null()
+                : json_pack("{s:s, s:b, s:f, s:f, s:o, s:I, s:I}", "decision", whole->best.text, "first",
+                            whole->best.first, "splits", whole->best.reach.ops, "splits_stored",
+                            whole->best.reach.stored, "displaced", named_or_null(whole->best.displaced),
+                            "step_ps", (json_int_t)whole->best.step_ps, "peak_bytes",
+                            (json_int_t)whole->best.peak_bytes);
         json_array_append_new(
-            list, json_pack("{s:o, s:I, s:f, s:f, s:b, s:o, s:s, s:o, s:o, s:o, s:o}", "dimension",
-                            json_safe(whole->label), "size", (json_int_t)whole->size, "memory", whole->memory,
-                            "time", whole->time, "partly", whole->partly, "example",
-                            whole->example[0] ? json_safe(whole->example) : json_null(), "reason",
-                            report_reason_name(whole->reason), "sizes",
-                            whole->sizes[0] ? json_safe(whole->sizes) : json_null(), "op",
-                            whole->op[0] ? json_safe(whole->op) : json_null(), "location",
-                            whole->op[0] ? json_safe(whole->location) : json_null(), "best_try", best));
+            list,
+            json_pack("{s:o, s:I, s:f, s:f, s:b, s:o, s:s, s:o, s:o, s:o, s:o, s:o}", "dimension",
+                      json_safe(whole->label), "size", (json_int_t)whole->size, "memory", whole->memory,
+                      "time", whole->time, "partly", whole->partly, "example", named_or_null(whole->example),
+                      "reason", report_reason_name(whole->reason), "sizes", named_or_null(whole->sizes),
+                      "taken", named_or_null(whole->taken), "op", named_or_null(whole->op), "location",
+                      whole->op[0] ? json_safe(whole->location) : json_null(), "best_try", best));
     }
     return list;
 }

@@ -83,10 +83,9 @@ enum error_code emit_keep_block(struct emit *e, struct emit_tensor tensor, uint3
         starts[i] = zero;
         if (!added.count)
             continue;
-        starts[i] = emit_block_index(e, &added);
-        if (sizes[i] > 1)
-            starts[i] =
-                emit_binary(e, "stablehlo.multiply", starts[i], emit_integer(e, IR_I32, sizes[i], 0, NULL));
+        /* also by 1: what is written is the same at all sizes, so that proofs at smaller ones are of it */
+        starts[i] = emit_binary(e, "stablehlo.multiply", emit_block_index(e, &added),
+                                emit_integer(e, IR_I32, sizes[i], 0, NULL));
     }
     tensor = emit_dynamic_slice(e, tensor, starts, sizes);
     *out = emit_from_atoms(e, tensor, origin, to);

@@ -21,10 +21,10 @@ bool planner_better_try(const struct report *report, struct planner_better *out)
     for (uint32_t i = 0; i < report->whole_count; i++) {
         const struct report_whole *whole = &report->whole[i];
         struct planner_better one = {.whole = whole,
-                                     .hash = whole->hash,
-                                     .cost = whole->cost,
-                                     .step_ps = whole->step_ps,
-                                     .peak_bytes = whole->peak_bytes};
+                                     .hash = whole->best.hash,
+                                     .cost = whole->best.cost,
+                                     .step_ps = whole->best.step_ps,
+                                     .peak_bytes = whole->best.peak_bytes};
         if (whole->reason == REPORT_MISSED)
             take_if_better(&one, out);
     }
@@ -42,7 +42,7 @@ bool planner_better_try(const struct report *report, struct planner_better *out)
 }
 
 /* the decision before or behind those of a list */
-static bool extend(struct search_plan *plan, const struct report_whole *better)
+static bool extend(struct search_plan *plan, const struct report_try *better)
 {
     if (plan->count == SEARCH_MAX_LIST)
         return false;
@@ -69,16 +69,16 @@ static bool flatten(const struct planner_job *j, struct search_plan *plan,
     struct plan reached;
     plan_init(&reached, j->nda, &j->request->mesh);
     plan_copy(&reached, plan_context_start(j->context));
-    if (better->whole && better->whole->first)
-        plan_apply(j->context, &reached, better->whole->decision);
+    if (better->whole && better->whole->best.first)
+        plan_apply(j->context, &reached, better->whole->best.decision);
     for (uint32_t i = 0; i < before.count; i++)
         plan_apply(j->context, &reached, before.decisions[i]);
     for (uint32_t i = 0; i < before.factor_count; i++)
         if (!is_of(j, better->choice, &before.factors[i]))
             plan_apply_factor(j->context, &reached, before.factors[i].space, before.factors[i].factor,
                               before.factors[i].axis);
-    if (better->whole && !better->whole->first)
-        plan_apply(j->context, &reached, better->whole->decision);
+    if (better->whole && !better->whole->best.first)
+        plan_apply(j->context, &reached, better->whole->best.decision);
     bool same = hash128_compare(reached.hash, better->hash) == 0;
     if (same) {
         struct plan_factors listed;
@@ -106,7 +106,7 @@ static void tell_origin(struct search_plan *plan)
 bool planner_job_take_better(const struct planner_job *j, const struct planner_better *better,
                              struct search_plan *plan, struct plan_factors *factors)
 {
-    if (!(plan->factor_count ? flatten(j, plan, better, factors) : extend(plan, better->whole)))
+    if (!(plan->factor_count ? flatten(j, plan, better, factors) : extend(plan, &better->whole->best)))
         return false;
     plan->hash = better->hash;
     plan->cost = better->cost;

@@ -165,11 +165,14 @@ static struct ir_attr gather_sizes(struct shrinker *shrinker, uint32_t op)
     return ir_build_ints(shrinker->builder, sizes, gather.slice_sizes.count);
 }
 
-/* where a part of `small` of `small_before` elements began at `start`, it begins now, among `large` */
-static int64_t new_start(int64_t start, int64_t small_before, int64_t small, int64_t stride, int64_t large)
+/* where a part of `small` of `small_before` elements began at `start` of `large_before`, it begins now, among
+ * `large`; a part that lacks as many as before (analysis/shrink_shifts.h) where it did */
+static int64_t new_start(int64_t start, int64_t small_before, int64_t small, int64_t stride,
+                         int64_t large_before, int64_t large)
 {
     int64_t most = large - (small - 1) * stride - 1;
-    start = small == small_before ? start : start * small / small_before;
+    bool shift = stride == 1 && large_before - small_before == large - small;
+    start = shift || small == small_before ? start : start * small / small_before;
     return start > most && most >= 0 ? most : start;
 }
 
@@ -178,13 +181,16 @@ static struct ir_attr slice_ints(struct shrinker *shrinker, uint32_t op, bool li
     struct ir_dims start, stride;
     int64_t from[IR_MAX_RANK], to[IR_MAX_RANK], out[IR_MAX_RANK];
     uint32_t result = ir_result(shrinker->program, op, 0);
-    const int64_t *before = ir_type_dims(shrinker->program, ir_value_type(shrinker->program, result));
+    const int64_t *before = ir_type_dims(shrinker->program, ir_value_type(shrinker->program, result)),
+                  *large =
+                      ir_type_dims(shrinker->program,
+                                   ir_value_type(shrinker->program, ir_operand(shrinker->program, op, 0)));
     BASE_CHECK(ir_dims(shrinker->program, op, "start_indices", &start) == 0 &&
                ir_dims(shrinker->program, op, "strides", &stride) == 0);
     new_dims(shrinker, ir_operand(shrinker->program, op, 0), from);
     new_dims(shrinker, result, to);
     for (uint32_t dim = 0; dim < start.count; dim++) {
-        int64_t at = new_start(start.at[dim], before[dim], to[dim], stride.at[dim], from[dim]);
+        int64_t at = new_start(start.at[dim], before[dim], to[dim], stride.at[dim], large[dim], from[dim]);
         out[dim] = limits ? at + (to[dim] - 1) * stride.at[dim] + 1 : at;
     }
     return ir_build_ints(shrinker->builder, out, start.count);
@@ -195,7 +201,10 @@ static struct ir_attr pad_ints(struct shrinker *shrinker, uint32_t op, bool high
     struct ir_dims low, above, interior;
     int64_t from[IR_MAX_RANK], to[IR_MAX_RANK], out[IR_MAX_RANK];
     uint32_t operand = ir_operand(shrinker->program, op, 0);
-    const int64_t *before = ir_type_dims(shrinker->program, ir_value_type(shrinker->program, operand));
+    const int64_t *before = ir_type_dims(shrinker->program, ir_value_type(shrinker->program, operand)),
+                  *large =
+                      ir_type_dims(shrinker->program,
+                                   ir_value_type(shrinker->program, ir_result(shrinker->program, op, 0)));
     BASE_CHECK(ir_dims(shrinker->program, op, "edge_padding_low", &low) == 0 &&
                ir_dims(shrinker->program, op, "edge_padding_high", &above) == 0 &&
                ir_dims(shrinker->program, op, "interior_padding", &interior) == 0);
@@ -203,7 +212,8 @@ static struct ir_attr pad_ints(struct shrinker *shrinker, uint32_t op, bool high
     new_dims(shrinker, ir_result(shrinker->program, op, 0), to);
     for (uint32_t dim = 0; dim < low.count; dim++) {
         bool plain = low.at[dim] >= 0 && above.at[dim] >= 0 && interior.at[dim] == 0;
-        int64_t at = plain ? new_start(low.at[dim], before[dim], from[dim], 1, to[dim]) : low.at[dim];
+        int64_t at =
+            plain ? new_start(low.at[dim], before[dim], from[dim], 1, large[dim], to[dim]) : low.at[dim];
         out[dim] = !high ? at : plain ? to[dim] - from[dim] - at : above.at[dim];
     }
     return ir_build_ints(shrinker->builder, out, low.count);

@@ -4,6 +4,37 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* up to its axis: "batch" of "batch@data" */
+static size_t stem(const char *name)
+{
+    const char *at = strrchr(name, '@');
+    return at ? (size_t)(at - name) : strlen(name);
+}
+
+static bool same_stem(const char *one, const char *other)
+{
+    return stem(one) == stem(other) && strncmp(one, other, stem(one)) == 0;
+}
+
+const char *report_join_causes(struct arena *arena, const char *const *names, uint32_t count)
+{
+    struct text text = {0};
+    for (uint32_t i = 0; i < count; i++) {
+        bool said = false;
+        for (uint32_t k = 0; k < i; k++)
+            said |= same_stem(names[k], names[i]);
+        if (said)
+            continue;
+        text_printf(&text, "%s%s", text.size ? ", " : "", names[i]);
+        for (uint32_t k = i + 1; k < count; k++)
+            if (same_stem(names[k], names[i]))
+                text_printf(&text, "+%s", names[k] + stem(names[k]) + (names[k][stem(names[k])] == '@'));
+    }
+    const char *joined = text.at ? arena_strndup(arena, text.at, text.size) : "a pin";
+    text_release(&text);
+    return joined;
+}
+
 static int by_exposed(const void *left, const void *right)
 {
     const struct report_cause_row *one = left, *other = right;
@@ -20,7 +51,7 @@ struct report_cause_row *report_causes(const struct report *report, uint32_t *co
     *count = 0;
     for (uint32_t i = 0; i < report->collective_count; i++) {
         const struct report_collective *collective = &report->collectives[i];
-        const char *cause = report_cause(report, collective);
+        const char *cause = collective->cause;
         uint32_t k = 0;
         while (k < *count && strcmp(rows[k].cause, cause) != 0)
             k++;
@@ -39,8 +70,7 @@ static bool alike(const struct report *report, const struct report_collective *o
                   const struct report_collective *other)
 {
     return one->kind == other->kind && one->bytes == other->bytes && one->axis_count == other->axis_count &&
-           memcmp(one->axes, other->axes, one->axis_count) == 0 &&
-           strcmp(report_cause(report, one), report_cause(report, other)) == 0 &&
+           memcmp(one->axes, other->axes, one->axis_count) == 0 && strcmp(one->cause, other->cause) == 0 &&
            report_same_place(one->location, other->location);
 }
 

@@ -5,8 +5,12 @@
 
 #include "report/report.h"
 
+/* Texts of decisions or choices over as many axes as one, in arena: those that differ in their axis alone
+ * together, "batch@data+model"; "a pin" of none. */
+const char *report_join_causes(struct arena *arena, const char *const *names, uint32_t count);
+
 struct report_cause_row {
-    const char *cause; /* report_cause's; borrowed from the report */
+    const char *cause; /* a collective's; borrowed from the report */
     int64_t count;     /* collectives in a step, trip counts included */
     int64_t bytes;     /* of their results on a device, together */
     int64_t time_ps, exposed_ps;

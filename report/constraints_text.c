@@ -18,12 +18,19 @@ static bool same_pattern(const char *one, const char *other)
     return strcmp(pattern, than) == 0;
 }
 
+/* of constraints of one op; an argument's place is its name */
+static bool same_place(const struct report_constraint *one, const struct report_constraint *other)
+{
+    return strcmp(one->op, "argument") == 0 ? same_pattern(one->location, other->location)
+                                            : report_same_place(one->location, other->location);
+}
+
 static bool alike(const struct report_constraint *one, const struct report_constraint *other)
 {
-    if (strcmp(one->op, other->op) != 0 || !report_same_place(one->location, other->location) ||
-        !same_pattern(one->name, other->name) || strcmp(one->type, other->type) != 0 ||
-        strcmp(one->spec, other->spec) != 0 || one->alike != other->alike ||
-        one->argument_count != other->argument_count || one->use_count != other->use_count)
+    if (strcmp(one->op, other->op) != 0 || !same_place(one, other) || !same_pattern(one->name, other->name) ||
+        strcmp(one->type, other->type) != 0 || strcmp(one->spec, other->spec) != 0 ||
+        one->alike != other->alike || one->argument_count != other->argument_count ||
+        one->use_count != other->use_count)
         return false;
     for (uint32_t i = 0; i < one->argument_count; i++)
         if (!same_pattern(one->arguments[i], other->arguments[i]))
@@ -70,8 +77,12 @@ static void write_entry(const struct report_constraint *const *same, uint32_t co
     text_printf(text, "%2u. with_sharding_constraint(%s, %s)", number, first->type, first->spec);
     if (count > 1)
         text_printf(text, "  x %u", count);
-    text_printf(text, "\n    %s at %s", first->op, place);
-    if (count > 1 && strcmp(place, last) != 0)
+    text_printf(text, "\n    %s at ", first->op);
+    if (strcmp(first->op, "argument") == 0)
+        write_name(first->location, count, text);
+    else
+        text_add(text, place);
+    if (count > 1 && strcmp(first->op, "argument") != 0 && strcmp(place, last) != 0)
         text_printf(text, " to %s", last);
     if (*first->name) {
         text_add(text, " (");
@@ -137,6 +148,12 @@ void report_text_constraints(const struct report *report, struct text *text)
         "XLA moves, by our model of it: %s with the specs alone, %s with these, %s annotated;\nthe plan "
         "itself %s (a reduce_scatter counts as an all_reduce of its operand, which XLA may make of it)\n",
         specs, list, annotated, plan);
+    if (is_more(report->moved_plan_bytes, report->moved_specs_bytes))
+        text_printf(
+            text,
+            "With the specs alone XLA moves less, as it chooses another plan than this one, whose time and\n"
+            "memory are not known here; %s this one of it\n",
+            report->constraint_count ? "the list makes" : "the annotated module makes");
     if (report->constraint_count == 0 && !is_more(report->moved_specs_bytes, report->moved_annotated_bytes))
         text_add(text, "nothing: the specs of arguments and results are enough\n");
     if (is_more(report->moved_list_bytes, report->moved_annotated_bytes))

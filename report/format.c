@@ -64,13 +64,6 @@ void report_worth(int64_t ps, char out[48])
     snprintf(out, 48, "%s %s", ps < 0 ? "costs" : "saves", ps ? time : "no time");
 }
 
-const char *report_cause(const struct report *report, const struct report_collective *collective)
-{
-    if (collective->decision >= 0)
-        return report->decisions[collective->decision].text;
-    return collective->choice >= 0 ? report->choices[collective->choice].text : "a pin";
-}
-
 void report_type(const struct ir_program *program, uint32_t value, char *out, size_t room)
 {
     const struct ir_type *type = ir_value_type(program, value);

@@ -1,6 +1,7 @@
 /* Builds the report's structs. Everything is measured by walking and pricing again: the plan itself, for
  * every decision the plan without it, for every conflict the plan with the other side. */
 #include "report/advice.h"
+#include "report/causes.h"
 #include "report/choices.h"
 #include "report/whole.h"
 
@@ -143,18 +144,38 @@ static enum error_code make_conflicts(struct maker *maker, struct error *e)
 
 /* ---- collectives ---- */
 
-/* The decision behind a collective: the one that sharded the use that needs it, else the one that sharded
- * the operand where it is defined; or the choice, in the same way. -1: neither. */
-static int step_cause(const struct maker *maker, const struct spmd_step *step, const int *cell_cause)
+/* The decision behind a collective over one of its axes: the one that sharded the use that needs it, else the
+ * one that sharded the operand where it is defined; or the choice, in the same way. -1: neither. */
+static int axis_cause(const struct maker *maker, const struct spmd_step *step, uint32_t axis,
+                      const int *cell_cause)
 {
     size_t axes = maker->mesh->axis_count;
     uint32_t origin = maker->local.values[maker->local.operands[step->operands]].origin;
     uint32_t spaces[2] = {step->decision_space, maker->value_space[origin]};
-    for (uint32_t axis = 0; axis < step->axis_count; axis++)
-        for (int i = 0; i < 2; i++)
-            if (spaces[i] != NDA_NONE && cell_cause[spaces[i] * axes + step->axes[axis]] >= 0)
-                return cell_cause[spaces[i] * axes + step->axes[axis]];
+    for (int i = 0; cell_cause && i < 2; i++)
+        if (spaces[i] != NDA_NONE && cell_cause[spaces[i] * axes + step->axes[axis]] >= 0)
+            return cell_cause[spaces[i] * axes + step->axes[axis]];
     return -1;
+}
+
+static void set_cause(const struct maker *maker, const struct spmd_step *step, struct report_collective *row)
+{
+    const struct report *report = maker->report;
+    const char *names[MESH_MAX_AXES];
+    uint32_t count = 0;
+    bool decided = false;
+    row->decision = -1;
+    for (uint32_t axis = 0; axis < step->axis_count; axis++)
+        decided |= axis_cause(maker, step, axis, maker->cell_decision) >= 0;
+    for (uint32_t axis = 0; axis < step->axis_count; axis++) {
+        int cause = axis_cause(maker, step, axis, decided ? maker->cell_decision : maker->cell_choice);
+        if (cause < 0)
+            continue;
+        if (decided && row->decision < 0)
+            row->decision = cause;
+        names[count++] = decided ? report->decisions[cause].text : report->choices[cause].text;
+    }
+    row->cause = report_join_causes(report->arena, names, count);
 }
 
 /* collectives that differ in nothing but their place in the program are one row */
@@ -164,8 +185,7 @@ static bool same_row(const struct report_collective *one, const struct report_co
            memcmp(one->axes, other->axes, sizeof one->axes) == 0 && one->members == other->members &&
            memcmp(one->member_bytes, other->member_bytes, (size_t)one->members * sizeof *one->member_bytes) ==
                0 &&
-           one->decision == other->decision && one->choice == other->choice &&
-           strcmp(one->location, other->location) == 0;
+           strcmp(one->cause, other->cause) == 0 && strcmp(one->location, other->location) == 0;
 }
 
 /* how long computation stands still for each step (owned, step_count entries) */
@@ -208,8 +228,7 @@ static struct report_collective measure_collective(const struct maker *maker, ui
         row.exposed_ps += maker->exposed[k];
     }
     row.algorithm = price_algorithm(&maker->local, evaluator_machine(maker->report->evaluator), i);
-    row.decision = step_cause(maker, step, maker->cell_decision);
-    row.choice = row.decision >= 0 || !maker->cell_choice ? -1 : step_cause(maker, step, maker->cell_choice);
+    set_cause(maker, step, &row);
     report_where(maker->n->program, op_behind(maker, step), row.location, sizeof row.location);
     return row;
 }

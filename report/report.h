@@ -13,6 +13,7 @@
 #include "report/alternatives.h"
 #include "report/lanes.h"
 #include "report/referee.h"
+#include "report/taken.h"
 #include "spmd/constraints.h"
 
 struct report_collective { /* one row a (kind, axes, bytes, source line, decision) */
@@ -27,10 +28,11 @@ struct report_collective { /* one row a (kind, axes, bytes, source line, decisio
     int64_t exposed_ps;    /* of it, how long computation stood still for it */
     const char *algorithm;
     char location[160]; /* "file:line", or "line N" of the module's text */
-    /* index of the plan's decision behind it; -1: none */
+    /* index of the plan's decision behind it, the first axis's that has one; -1: none */
     int decision;
-    /* index of the choice behind it, where no decision is; -1: a pin */
-    int choice;
+    /* what is behind each of its axes: decisions, where there is none choices; "batch@data+model",
+     * "batch@data, ffn@model"; "a pin": neither */
+    const char *cause;
 };
 struct report_tensor { /* alive at the peak: one, or several alike */
     char name[160];    /* of several arguments with * for what differs */
@@ -105,6 +107,16 @@ enum report_reason {
     REPORT_MISSED, /* the best try is better than the plan: the search ended before it */
     REPORT_NOT_TRIED
 };
+struct report_try { /* a plan that splits what is whole */
+    bool first;     /* before the plan's decisions, else behind them */
+    struct plan_decision decision;
+    char text[160];            /* "vocab@model" */
+    struct report_reach reach; /* what it splits of what was whole */
+    char displaced[160];       /* what loses the axis (report/taken.h); "": nothing */
+    struct cost cost;
+    struct hash128 hash;
+    int64_t step_ps, peak_bytes;
+};
 struct report_whole { /* dimensions that look alike are one (a group) */
     uint32_t group;
     char label[64];
@@ -113,14 +125,12 @@ struct report_whole { /* dimensions that look alike are one (a group) */
     bool partly;         /* some axis splits it in other tensors or ops */
     char example[300];   /* the largest tensor alive at the peak that has it whole; "": none */
     enum report_reason reason;
-    char sizes[300];               /* what does not divide, and the nearest sizes that do; "" */
-    char op[64], location[160];    /* NO_RULE: the op in the way; "" */
-    bool tried, first, takes_turn; /* the best try: before the plan's decisions, else behind them */
-    struct plan_decision decision; /* of the best try */
-    char best[160];                /* "vocab@model" */
-    struct cost cost;
-    struct hash128 hash;
-    int64_t step_ps, peak_bytes; /* of the plan with it */
+    char sizes[300];            /* what does not divide, and the nearest sizes that do; "" */
+    char op[64], location[160]; /* NO_RULE: the op in the way; "" */
+    char taken[300];            /* who has the axes where it is whole (report/taken.h); "" */
+    bool tried;
+    bool takes_turn; /* a try behind the plan's decisions splits more than a trifle */
+    struct report_try best;
 };
 /* How weights and activations lie in this plan, in the best expert's that is another, in the module's own. */
 enum report_layout { REPORT_OURS, REPORT_EXPERT, REPORT_YOURS, REPORT_LAYOUTS };
@@ -354,8 +364,6 @@ enum { REPORT_PARTS_SIZE = 112 };
 void report_segments_parts(const struct report_segments *it, char out[REPORT_PARTS_SIZE]);
 /* "saves 412 ms", "costs 3 us", "saves no time" */
 void report_worth(int64_t ps, char out[48]);
-/* what made a collective: the text of the decision or the choice (borrowed), else "a pin" */
-const char *report_cause(const struct report *report, const struct report_collective *collective);
 /* the arguments by kind, most bytes first; owned, refers to the report */
 struct report_kind *report_kinds(const struct report *report, uint32_t *count);
 /* a name with * in place of each number that counts layers and the like, `h/0`, `layer_07` or `l7/w1`, not

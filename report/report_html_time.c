@@ -371,7 +371,7 @@ void report_html_communication(const struct report *report, struct text *text)
                  report_kind_name(collective->kind), axes, count, bytes, time, exposed,
                  collective->algorithm ? collective->algorithm : "none");
         html_add(text, "<td class=\"long\">%s</td><td class=\"long\"><code>%s</code></td></tr>",
-                 report_cause(report, collective), collective->location);
+                 collective->cause, collective->location);
     }
     text_add(text, "</tbody></table>");
     if (i < report->collective_count)

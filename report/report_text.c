@@ -176,10 +176,9 @@ static void write_alike(const struct report *report, const struct report_alike_r
     report_time(row->time_ps, time);
     report_time(row->exposed_ps, exposed);
     report_axes(mesh, row->first->axes, row->first->axis_count, axes, sizeof axes);
-    text_printf(text, "%-18s %-14s %6lld %10s %10s %10s  %-22.22s %s%s%s\n",
-                report_kind_name(row->first->kind), axes, (long long)row->count, bytes, time, exposed,
-                report_cause(report, row->first), place, strcmp(place, last) != 0 ? " to " : "",
-                strcmp(place, last) != 0 ? last : "");
+    text_printf(text, "%-18s %-14s %6lld %10s %10s %10s  %-22s %s%s%s\n", report_kind_name(row->first->kind),
+                axes, (long long)row->count, bytes, time, exposed, row->first->cause, place,
+                strcmp(place, last) != 0 ? " to " : "", strcmp(place, last) != 0 ? last : "");
 }
 
 static void write_collectives(const struct report *report, struct text *text)

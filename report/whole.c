@@ -3,6 +3,7 @@
  * it is split in other tensors (`partly`). The last reason is measured: the plan with the best decision for
  * it is walked and priced. */
 #include "report/whole.h"
+#include "report/taken.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 
 enum { HUNDREDTH = 100 }; /* from which share on a dimension has to be explained */
 enum { PRICED = 24 };     /* dimensions whose best try is priced: those with most memory or time */
+#define TRIFLE 0.1        /* of the places that are whole: a try that splits less is no try of them */
 
 struct finder {
     const struct plan_context *context;
@@ -214,13 +216,10 @@ static bool find_window(const struct finder *finder, uint32_t group, struct repo
     return true;
 }
 
-/* the plan with a decision before or behind all others */
-static enum error_code try_decision(struct finder *finder, struct plan_decision decision, bool first,
-                                    struct report_whole *whole, struct error *e)
+/* trial: the plan with a decision before or behind all others. false: it changes nothing */
+static bool apply_try(struct finder *finder, struct plan_decision decision, bool first)
 {
     const struct search_plan *plan = &finder->report->plan;
-    struct price price;
-    struct cost cost;
     uint32_t changed = 0;
     plan_copy(&finder->trial, plan_context_start(finder->context));
     if (first)
@@ -232,29 +231,70 @@ static enum error_code try_decision(struct finder *finder, struct plan_decision 
                           plan->factors[i].axis);
     if (!first)
         changed = plan_apply(finder->context, &finder->trial, decision);
-    if (!changed || hash128_compare(finder->trial.hash, finder->plan->hash) == 0)
+    return changed && hash128_compare(finder->trial.hash, finder->plan->hash) != 0;
+}
+
+static bool better_try(const struct report_try *one, const struct report_try *other)
+{
+    return !other->text[0] || cost_compare(one->cost, one->hash, other->cost, other->hash) < 0;
+}
+
+/* best: of those that split more than a trifle; trifle: of the others */
+static enum error_code try_decision(struct finder *finder, struct plan_decision decision, bool first,
+                                    struct report_whole *whole, struct report_try *trifle, struct error *e)
+{
+    struct report_try made = {.first = first, .decision = decision};
+    struct price price;
+    if (!apply_try(finder, decision, first))
         return ERROR_OK;
-    TRY(evaluator_price_alike(finder->session, &finder->trial, &price, &cost, e));
-    whole->takes_turn |= !first;
-    if (!whole->tried || cost_compare(cost, finder->trial.hash, whole->cost, whole->hash) < 0) {
-        whole->tried = true;
-        whole->first = first;
-        whole->decision = decision;
-        whole->cost = cost;
-        whole->hash = finder->trial.hash;
-        whole->step_ps = price.step_ps;
-        whole->peak_bytes = price.peak_bytes;
-        struct text text = {0};
-        plan_decision_text(finder->context, decision, &text);
-        snprintf(whole->best, sizeof whole->best, "%s", text.at ? text.at : "");
-        text_release(&text);
-    }
+    TRY(evaluator_price_alike(finder->session, &finder->trial, &price, &made.cost, e));
+    made.hash = finder->trial.hash;
+    made.step_ps = price.step_ps;
+    made.peak_bytes = price.peak_bytes;
+    made.reach = report_reach(finder->n, finder->mesh, finder->plan, &finder->trial, whole->group);
+    bool real = made.reach.ops >= TRIFLE || made.reach.stored >= TRIFLE;
+    struct report_try *best = real ? &whole->best : trifle;
+    whole->takes_turn |= !first && real;
+    struct text text = {0};
+    plan_decision_text(finder->context, decision, &text);
+    snprintf(made.text, sizeof made.text, "%s", text.at ? text.at : "");
+    text_release(&text);
+    if (!better_try(&made, best))
+        return ERROR_OK;
+    report_displaced(finder->n, finder->mesh, finder->plan, &finder->trial, decision.axis, made.displaced,
+                     sizeof made.displaced);
+    *best = made;
     return ERROR_OK;
+}
+
+static bool better_than_plan(const struct finder *finder, const struct report_try *made)
+{
+    const struct cost cost = finder->report->cost;
+    return made->text[0] && cost_compare(made->cost, made->hash, cost, finder->plan->hash) < 0 &&
+           made->cost.c < cost.c && !report_costs_the_same(cost, made->cost);
+}
+
+static void judge_tries(const struct finder *finder, const struct report_try *trifle,
+                        struct report_whole *whole)
+{
+    if (!whole->best.text[0] || (better_than_plan(finder, trifle) && better_try(trifle, &whole->best)))
+        whole->best = *trifle;
+    whole->tried = whole->best.text[0] != 0;
+    if (better_than_plan(finder, &whole->best))
+        whole->reason = REPORT_MISSED;
+    else if (!whole->tried)
+        whole->reason = REPORT_NO_RULE;
+    else
+        whole->reason = whole->takes_turn ? REPORT_NO_GAIN : REPORT_CONFLICT_LOST;
+    if (whole->reason == REPORT_CONFLICT_LOST || whole->reason == REPORT_NO_RULE)
+        report_taken_by(finder->n, finder->mesh, finder->plan, whole->group, whole->taken,
+                        sizeof whole->taken);
 }
 
 static enum error_code try_group(struct finder *finder, struct report_whole *whole, struct error *e)
 {
     const struct nda_group *group = &finder->n->groups[whole->group];
+    struct report_try trifle = {0};
     uint32_t sides = group->bits ? 2 : 1;
     for (uint8_t axis = 0; axis < finder->mesh->axis_count; axis++)
         for (uint32_t side = 0; side < sides && finder->mesh->axes[axis].size > 1; side++)
@@ -263,16 +303,9 @@ static enum error_code try_group(struct finder *finder, struct report_whole *who
                                                  .bits = side ? (1u << group->bits) - 1 : 0,
                                                  .axis = axis,
                                                  .scope = PLAN_SCOPE_ALL};
-                TRY(try_decision(finder, decision, first, whole, e));
+                TRY(try_decision(finder, decision, first, whole, &trifle, e));
             }
-    if (!whole->tried)
-        whole->reason = REPORT_NO_RULE;
-    else
-        whole->reason = whole->takes_turn ? REPORT_NO_GAIN : REPORT_CONFLICT_LOST;
-    if (whole->tried &&
-        cost_compare(whole->cost, whole->hash, finder->report->cost, finder->plan->hash) < 0 &&
-        whole->cost.c < finder->report->cost.c && !report_costs_the_same(finder->report->cost, whole->cost))
-        whole->reason = REPORT_MISSED;
+    judge_tries(finder, &trifle, whole);
     return ERROR_OK;
 }
 
@@ -383,6 +416,23 @@ static void warn_of_batch(struct finder *finder)
     }
 }
 
+/* the best expert that uses the axis, by the names of its parts ("batch:data+ffn:model"); NULL: none fits */
+static const struct report_baseline *best_over(const struct finder *finder, const char *axis)
+{
+    const struct report *report = finder->report;
+    const struct report_baseline *best = NULL;
+    for (uint32_t i = 0; i < report->baseline_count; i++) {
+        const struct report_baseline *expert = &report->baselines[i];
+        bool uses = false;
+        for (const char *at = strchr(expert->name, ':'); at && !uses; at = strchr(at + 1, ':'))
+            uses = strncmp(at + 1, axis, strlen(axis)) == 0 && strchr("+", at[1 + strlen(axis)]);
+        if (uses && expert->price.peak_bytes <= report->memory_limit_bytes && !expert->estimated &&
+            (!best || expert->price.step_ps < best->price.step_ps))
+            best = expert;
+    }
+    return best;
+}
+
 /* Axes over which nothing at all is split: their devices do the same work, which is either a loss that the
  * network between them explains, or a mesh that is larger than the model needs. */
 static void warn_of_idle_axes(struct finder *finder)
@@ -393,12 +443,19 @@ static void warn_of_idle_axes(struct finder *finder)
         bool used = idle->size < 2;
         for (uint32_t space = 0; space < finder->n->space_count && !used; space++)
             used = plan_space(plan, space)[axis].factor != NDA_NO_FACTOR;
-        char line[400];
+        char line[600], step[32];
         if (used)
             continue;
-        snprintf(line, sizeof line, "the axis %.60s splits nothing: its %lld devices do the same work%s",
-                 idle->name, (long long)idle->size,
-                 finder->priced ? "; every use of it that was tried is slower, or does not fit" : "");
+        const struct report_baseline *best = finder->priced ? best_over(finder, idle->name) : NULL;
+        size_t size = (size_t)snprintf(
+            line, sizeof line, "the axis %.60s splits nothing: its %lld devices do the same work%s",
+            idle->name, (long long)idle->size,
+            finder->priced ? "; every use of it that was tried is slower, or does not fit" : "");
+        if (best) {
+            report_time(best->price.step_ps, step);
+            snprintf(line + size, sizeof line - size, " (of experts the best that uses it is %s: %s)",
+                     best->name, step);
+        }
         report_add_warning(finder->report, line);
     }
 }

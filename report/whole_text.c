@@ -8,22 +8,32 @@
 
 /* percent of the step: what is less is printed as no change */
 #define LEAST_CHANGE 0.05
-enum { SHOWN_ROWS = 24 }; /* in report.txt; as many as whole.c prices */
+#define LEAST_PLACES 0.005 /* less is none, as percents are printed */
+enum { SHOWN_ROWS = 24 };  /* in report.txt; as many as whole.c prices */
 
 static void text_price(const struct report *report, const struct report_whole *whole, struct text *text)
 {
+    const struct report_try *best = &whole->best;
     char step[32], peak[32];
-    report_time(whole->step_ps, step);
-    report_bytes(whole->peak_bytes, peak);
+    report_time(best->step_ps, step);
+    report_bytes(best->peak_bytes, peak);
     double more =
-        100 * ((double)whole->step_ps / (double)(report->price.step_ps > 0 ? report->price.step_ps : 1) - 1);
+        100 * ((double)best->step_ps / (double)(report->price.step_ps > 0 ? report->price.step_ps : 1) - 1);
     char change[32] = "the same time";
     if (more >= LEAST_CHANGE || more <= -LEAST_CHANGE)
         snprintf(change, sizeof change, "%+.1f %%", more);
     else if (whole->reason == REPORT_MISSED) /* better by more than 1e-6 */
         snprintf(change, sizeof change, "%+.2g %%", more);
-    text_printf(text, "best try %s%s: %s (%s), %s%s", whole->best, whole->first ? " first" : "", step, change,
-                peak, whole->peak_bytes > report->memory_limit_bytes ? ", which does not fit" : "");
+    text_printf(text, "best try %s%s", best->text, best->first ? " first" : "");
+    if (best->first && best->displaced[0])
+        text_printf(text, " (%s)", best->displaced);
+    else if (best->reach.ops < LEAST_PLACES)
+        text_add(text,
+                 best->reach.stored < LEAST_PLACES ? " (splits next to nothing)" : " (where it is stored)");
+    else if (best->reach.ops < 1 - LEAST_PLACES)
+        text_printf(text, " (splits %.0f %% of its work)", 100 * best->reach.ops);
+    text_printf(text, ": %s (%s), %s%s", step, change, peak,
+                best->peak_bytes > report->memory_limit_bytes ? ", which does not fit" : "");
 }
 
 /* gap: what stands between the halves of a reason that is too long for a line */
@@ -38,12 +48,12 @@ static void text_reason(const struct report *report, const struct report_whole *
             report_place(whole->location, place, sizeof place);
             text_printf(text, "no rule: %s at %s takes it whole", whole->op, place);
         } else {
-            text_printf(text, "no %sdecision has an effect: pins, or all axes taken",
-                        whole->partly ? "other " : "");
+            text_printf(text, "no %sdecision has an effect: %s", whole->partly ? "other " : "",
+                        whole->taken[0] ? whole->taken : "pins");
         }
         break;
     case REPORT_CONFLICT_LOST:
-        text_printf(text, "conflict lost: other dimensions have the axes;%s", gap);
+        text_printf(text, "conflict lost: %s;%s", whole->taken[0] ? whole->taken : "no axis is free", gap);
         text_price(report, whole, text);
         break;
     case REPORT_NO_GAIN:
@@ -74,8 +84,9 @@ static uint32_t alike_rows(const struct report *report, uint32_t from)
         const struct report_whole *row = &report->whole[end];
         if (row->size != first->size || row->reason != first->reason || row->partly != first->partly ||
             row->memory != first->memory || row->time != first->time || row->tried != first->tried ||
-            row->step_ps != first->step_ps || row->peak_bytes != first->peak_bytes ||
-            strcmp(row->example, first->example) != 0 || strcmp(row->location, first->location) != 0)
+            row->best.step_ps != first->best.step_ps || row->best.peak_bytes != first->best.peak_bytes ||
+            strcmp(row->taken, first->taken) != 0 || strcmp(row->example, first->example) != 0 ||
+            strcmp(row->location, first->location) != 0)
             break;
     }
     return end;

@@ -1,6 +1,7 @@
 /* The numbers that a program's choices compare (verify_compared_count in prove.h): an optimizer scales an
  * update where a norm is above 1e-3, and a norm that is twice what it should be changes nothing until it lies
- * between. A proof looks at these numbers themselves, as if the program returned them.
+ * between; where it is asked whether a sum is finite, any sum will do. A proof looks at these numbers
+ * themselves, as if the program returned them.
  *
  * Only numbers of rank 0 that main itself computes count: no lowering splits these, and they stand in the
  * sharded module in the same order, or the two have other counts and nothing is looked at. */
@@ -37,6 +38,17 @@ static uint32_t number_behind(const struct ir_program *program, uint32_t value)
     return IR_NONE;
 }
 
+/* operands that an op makes a choice of: both of a comparison; the one that is asked whether it is finite, as
+ * steps that scale their loss ask it of their gradients */
+static uint32_t sides(const struct ir_program *program, uint32_t op)
+{
+    switch ((int)program->ops[op].code) {
+    case IR_COMPARE: return 2;
+    case IR_IS_FINITE: return 1;
+    default: return 0;
+    }
+}
+
 /* values: room for as many as there are, or NULL */
 static uint32_t find(const struct ir_program *program, uint32_t *values)
 {
@@ -44,7 +56,7 @@ static uint32_t find(const struct ir_program *program, uint32_t *values)
     uint32_t block = func == IR_NONE ? IR_NONE : ir_region_block(program, func, 0);
     for (uint32_t i = 0; block != IR_NONE && i < program->blocks[block].op_count; i++) {
         uint32_t op = program->block_ops[program->blocks[block].ops + i];
-        for (uint32_t side = 0; side < 2 && program->ops[op].code == IR_COMPARE; side++) {
+        for (uint32_t side = 0; side < sides(program, op); side++) {
             uint32_t value = number_behind(program, ir_operand(program, op, side));
             if (value != IR_NONE && values)
                 values[count] = value;

@@ -192,7 +192,7 @@ static bool type_fits(const struct array *array, enum ir_element element)
         return false;
     switch (store) {
     case VERIFY_U8: return array->kind == 'b';
-    case VERIFY_I64: return array->kind == 'i' || array->kind == 'u';
+    case VERIFY_I64: return array->kind == (verify_element_unsigned(element) ? 'u' : 'i');
     case VERIFY_C64:
     case VERIFY_C128: return array->kind == 'c';
     case VERIFY_F64: return array->kind == 'f';
@@ -212,9 +212,8 @@ static void take_element(const struct array *array, int64_t from, struct verify_
     case VERIFY_I64: {
         uint64_t bits = little(at, array->item_size);
         int unused = 64 - 8 * array->item_size;
-        ((int64_t *)out->data)[to] = verify_element_unsigned(out->element) || array->kind == 'u'
-                                         ? (int64_t)bits
-                                         : (int64_t)(bits << unused) >> unused;
+        ((int64_t *)out->data)[to] =
+            verify_element_unsigned(out->element) ? (int64_t)bits : (int64_t)(bits << unused) >> unused;
         break;
     }
     case VERIFY_F32:
@@ -230,21 +229,117 @@ static void take_element(const struct array *array, int64_t from, struct verify_
     }
 }
 
+/* ---- numbers of another type */
+static bool is_complex(const struct verify_tensor *tensor)
+{
+    return verify_store_of(tensor->element) == VERIFY_C64 || verify_store_of(tensor->element) == VERIFY_C128;
+}
+
+/* Are these numbers whose values another type may hold? */
+static bool is_number(const struct array *array, const struct verify_tensor *out)
+{
+    int size = array->item_size;
+    if (verify_store_of(out->element) == VERIFY_NONE || is_complex(out) != (array->kind == 'c'))
+        return false;
+    switch (array->kind) {
+    case 'b': return size == 1;
+    case 'i':
+    case 'u': return size == 1 || size == 2 || size == 4 || size == 8;
+    case 'f': return size == 2 || size == 4 || size == 8;
+    case 'c': return size == 8 || size == 16;
+    default: return false;
+    }
+}
+
+/* long double: has every 64-bit integer and every double */
+static long double float_at(const unsigned char *at, int size)
+{
+    float single;
+    double full;
+    if (size == 2)
+        return half((uint32_t)little(at, size), IR_F16);
+    memcpy(&single, at, sizeof single);
+    if (size == 4)
+        return single;
+    memcpy(&full, at, sizeof full);
+    return full;
+}
+
+static long double number_at(const struct array *array, int64_t element, int part)
+{
+    int size = array->item_size;
+    const unsigned char *at = array->data + element * size;
+    if (array->kind == 'f' || array->kind == 'c')
+        return float_at(at + part * (size / 2), array->kind == 'c' ? size / 2 : size);
+    uint64_t bits = little(at, size);
+    int unused = 64 - 8 * size;
+    return array->kind == 'i' ? (long double)((int64_t)(bits << unused) >> unused) : (long double)bits;
+}
+
+/* false: the type has no such integer */
+static bool put_integer(long double x, struct verify_tensor *out, int64_t to)
+{
+    bool is_unsigned = verify_element_unsigned(out->element);
+    uint32_t bits = ir_element_bits(out->element) - !is_unsigned;
+    long double end = (long double)(UINT64_C(1) << (bits - 1)) * 2, least = is_unsigned ? 0 : -end;
+    if (!(x >= least && x < end))
+        return false;
+    int64_t integer = x < 0 ? (int64_t)x : (int64_t)(uint64_t)x;
+    ((int64_t *)out->data)[to] = integer;
+    return x == (is_unsigned ? (long double)(uint64_t)integer : (long double)integer);
+}
+
+/* false: the type has no such number; to: counts both parts of complex numbers */
+static bool put_number(long double x, struct verify_tensor *out, int64_t to)
+{
+    enum verify_store store = verify_store_of(out->element);
+    bool single = store == VERIFY_C64 || out->element == IR_F32;
+    switch (store) {
+    case VERIFY_U8: ((uint8_t *)out->data)[to] = x != 0; return x == 0 || x == 1;
+    case VERIFY_I64: return put_integer(x, out, to);
+    case VERIFY_F32:
+    case VERIFY_C64: {
+        float rounded = single ? (float)x : verify_round(out->element, (double)x);
+        ((float *)out->data)[to] = rounded;
+        return (long double)rounded == x || x != x;
+    }
+    case VERIFY_F64:
+    case VERIFY_C128: ((double *)out->data)[to] = (double)x; return (long double)(double)x == x || x != x;
+    case VERIFY_NONE: break;
+    }
+    return false;
+}
+
+/* where an element of the tensor, row-major, stands in the array */
+static int64_t place_in(const struct array *array, const struct verify_tensor *out, int64_t i)
+{
+    int64_t rest = i, stride = 1, index[IR_MAX_RANK], from = 0;
+    if (!array->fortran)
+        return i;
+    for (uint32_t dim = out->rank; dim-- > 0; rest /= out->dims[dim])
+        index[dim] = rest % out->dims[dim];
+    for (uint32_t dim = 0; dim < out->rank; stride *= out->dims[dim++]) /* the first varies fastest */
+        from += index[dim] * stride;
+    return from;
+}
+
+/* The first element that the tensor's type cannot hold; -1: it holds all. */
+static int64_t convert_all(const struct array *array, struct verify_tensor *out)
+{
+    int64_t count = verify_tensor_count(out);
+    int parts = is_complex(out) ? 2 : 1;
+    for (int64_t i = 0; i < count; i++)
+        for (int part = 0; part < parts; part++)
+            if (!put_number(number_at(array, place_in(array, out, i), part), out, parts * i + part))
+                return i;
+    return -1;
+}
+
 static void take_all(const struct array *array, struct verify_tensor *out)
 {
     int64_t count = verify_tensor_count(out);
-    for (int64_t i = 0; i < count; i++) {
-        int64_t from = i;
-        if (array->fortran) { /* the first dimension varies fastest */
-            int64_t rest = i, stride = 1, index[IR_MAX_RANK];
-            for (uint32_t dim = out->rank; dim-- > 0; rest /= out->dims[dim])
-                index[dim] = rest % out->dims[dim];
-            from = 0;
-            for (uint32_t dim = 0; dim < out->rank; stride *= out->dims[dim++])
-                from += index[dim] * stride;
-        }
-        take_element(array, from, out, i);
-    }
+    for (int64_t i = 0; i < count; i++)
+        take_element(array, place_in(array, out, i), out, i);
 }
 
 static void add_shape(struct text *text, uint32_t rank, const int64_t *dims)
@@ -254,8 +349,9 @@ static void add_shape(struct text *text, uint32_t rank, const int64_t *dims)
     text_add(text, rank ? "]" : "[]");
 }
 
+/* element: the first that does not fit; -1: none was looked at */
 static enum error_code refuse_type(const struct member *member, const struct array *array, uint32_t argument,
-                                   const struct verify_tensor *wanted, struct error *e)
+                                   const struct verify_tensor *wanted, int64_t element, struct error *e)
 {
     struct text text = {0};
     const char *kind = array->kind == 'f'   ? "float"
@@ -270,6 +366,9 @@ static enum error_code refuse_type(const struct member *member, const struct arr
     add_shape(&text, array->rank, array->dims);
     text_printf(&text, ", argument %u is %s", argument, ir_element_name(wanted->element));
     add_shape(&text, wanted->rank, wanted->dims);
+    if (element >= 0)
+        text_printf(&text, ", which cannot hold %.17Lg, element %lld of it: convert the array",
+                    number_at(array, place_in(array, wanted, element), 0), (long long)element);
     enum error_code code = error_set(e, ERROR_USAGE, "%s", text.at);
     text_release(&text);
     return code;
@@ -281,6 +380,7 @@ static enum error_code take_member(struct member *member, uint32_t argument, str
     struct array array = {0};
     unsigned char *bytes = NULL;
     size_t data_bytes = 0;
+    int64_t wrong;
     TRY(unpack(member, &bytes, e));
     enum error_code code = ERROR_OK;
     if (!parse_npy(bytes, (size_t)member->size, &array, &data_bytes)) {
@@ -290,12 +390,15 @@ static enum error_code take_member(struct member *member, uint32_t argument, str
     bool same = array.rank == out->rank;
     for (uint32_t dim = 0; dim < out->rank && same; dim++)
         same = array.dims[dim] == out->dims[dim];
-    if (!same || !type_fits(&array, out->element))
-        code = refuse_type(member, &array, argument, out, e);
+    bool fits = type_fits(&array, out->element);
+    if (!same || !(fits || is_number(&array, out)))
+        code = refuse_type(member, &array, argument, out, -1, e);
     else if (data_bytes / (size_t)array.item_size < (size_t)verify_tensor_count(out))
         code = broken(e);
-    else
+    else if (fits)
         take_all(&array, out);
+    else if ((wrong = convert_all(&array, out)) >= 0)
+        code = refuse_type(member, &array, argument, out, wrong, e);
     member->used = true;
 out:
     free(bytes);

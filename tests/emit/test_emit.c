@@ -687,9 +687,35 @@ static void test_refusals(void **state)
     close_setup(&setup);
 }
 
+static uint32_t ops_of_a_block(const char *text)
+{
+    struct setup setup;
+    open_text(&setup, text, "a=2");
+    shard(&setup, IR_ADD, true, 0, 0, 0);
+    walk(&setup);
+    char *local = emit_text(&setup, EMIT_LOCAL);
+    uint32_t ops = occurrences(local, "stablehlo.");
+    assert_true(occurrences(local, "stablehlo.dynamic_slice") > 0);
+    free(local);
+    close_setup(&setup);
+    return ops;
+}
+
+/* a proof at smaller sizes is one of the same ops, also where a block is one element */
+static void test_blocks_of_one_element(void **state)
+{
+    static const char two[] = MAIN("%x: tensor<2xf32>, %y: tensor<2xf32>", "tensor<2xf32>",
+                                   "%0 = stablehlo.add %x, %y : tensor<2xf32>\n return %0 : tensor<2xf32>");
+    static const char many[] = MAIN("%x: tensor<8xf32>, %y: tensor<8xf32>", "tensor<8xf32>",
+                                    "%0 = stablehlo.add %x, %y : tensor<8xf32>\n return %0 : tensor<8xf32>");
+    (void)state;
+    assert_int_equal(ops_of_a_block(two), ops_of_a_block(many));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_blocks_of_one_element),
         cmocka_unit_test(test_iota_adds_offset),
         cmocka_unit_test(test_gather_selects),
         cmocka_unit_test(test_gather_counts),

@@ -223,6 +223,73 @@ static void parts_keep_their_ratio(void **state)
     close_plan(&proved);
 }
 
+static int64_t slice_bound(const struct ir_program *program, uint32_t number, const char *which, uint32_t dim)
+{
+    struct ir_dims bounds;
+    for (uint32_t op = 0; op < program->op_count; op++)
+        if (program->ops[op].code == IR_SLICE && number-- == 0) {
+            assert_int_equal(ir_dims(program, op, which, &bounds), 0);
+            return bounds.at[dim];
+        }
+    fail_msg("no such slice");
+    return 0;
+}
+
+/* tokens without the last, without the first, without two: each keeps its distance, through a pad and a
+ * concatenate */
+static const char shifted[] =
+    "func.func public @main(%x: tensor<64x512xf32>, %w: tensor<512xf32>) -> tensor<64x512xf32> {\n"
+    "  %0 = stablehlo.slice %x [0:64, 1:512] : (tensor<64x512xf32>) -> tensor<64x511xf32>\n"
+    "  %1 = stablehlo.slice %0 [0:64, 0:510] : (tensor<64x511xf32>) -> tensor<64x510xf32>\n"
+    "  %c = stablehlo.constant dense<0.0> : tensor<f32>\n"
+    "  %2 = stablehlo.pad %1, %c, low = [0, 0], high = [0, 1], interior = [0, 0] :"
+    " (tensor<64x510xf32>, tensor<f32>) -> tensor<64x511xf32>\n"
+    "  %3 = stablehlo.add %0, %2 : tensor<64x511xf32>\n"
+    "  %4 = stablehlo.slice %x [0:64, 0:1] : (tensor<64x512xf32>) -> tensor<64x1xf32>\n"
+    "  %5 = stablehlo.concatenate %3, %4, dim = 1 : (tensor<64x511xf32>, tensor<64x1xf32>)"
+    " -> tensor<64x512xf32>\n"
+    "  %6 = stablehlo.broadcast_in_dim %w, dims = [1] : (tensor<512xf32>) -> tensor<64x512xf32>\n"
+    "  %7 = stablehlo.add %5, %6 : tensor<64x512xf32>\n"
+    "  return %7 : tensor<64x512xf32>\n}\n";
+
+static void shifts_keep_their_distance(void **state)
+{
+    struct proved proved;
+    struct planner_shrunken smaller;
+    open_text(&proved, shifted, "data=4", "replicated");
+    make_smaller(&proved, &smaller);
+    int64_t length = argument_size(&smaller.program, 1, 0);
+    assert_int_equal(length, 4); /* what lacks two keeps two */
+    assert_int_equal(argument_size(&smaller.program, 0, 1), length);
+    assert_int_equal(slice_bound(&smaller.program, 0, "start_indices", 1), 1);
+    assert_int_equal(slice_bound(&smaller.program, 0, "limit_indices", 1), length);
+    assert_int_equal(slice_bound(&smaller.program, 1, "limit_indices", 1), length - 2);
+    planner_shrunken_release(&smaller);
+    close_plan(&proved);
+}
+
+/* what is divided, as a seventh of it is taken, cannot lack one element of something that is divided, too */
+static void shifts_that_contradict_stay_whole(void **state)
+{
+    struct proved proved;
+    struct planner_shrunken smaller;
+    open_text(&proved,
+              "func.func public @main(%x: tensor<64x512xf32>) -> tensor<64x511xf32> {\n"
+              "  %0 = stablehlo.slice %x [0:64, 1:512] : (tensor<64x512xf32>) -> tensor<64x511xf32>\n"
+              "  %2 = stablehlo.slice %0 [0:64, 0:73] : (tensor<64x511xf32>) -> tensor<64x73xf32>\n"
+              "  %3 = stablehlo.add %2, %2 : tensor<64x73xf32>\n"
+              "  %c = stablehlo.constant dense<0.0> : tensor<f32>\n"
+              "  %4 = stablehlo.pad %3, %c, low = [0, 0], high = [0, 438], interior = [0, 0] :"
+              " (tensor<64x73xf32>, tensor<f32>) -> tensor<64x511xf32>\n"
+              "  %5 = stablehlo.add %0, %4 : tensor<64x511xf32>\n"
+              "  return %5 : tensor<64x511xf32>\n}\n",
+              "data=4", "replicated");
+    make_smaller(&proved, &smaller);
+    assert_int_equal(argument_size(&smaller.program, 0, 1), 512);
+    planner_shrunken_release(&smaller);
+    close_plan(&proved);
+}
+
 /* images and what convolutions, their gradients and pooling make of them shrink alike */
 static void windows_shrink_with_their_results(void **state)
 {
@@ -246,7 +313,7 @@ static void windows_shrink_with_their_results(void **state)
         " -> tensor<3x3x64x128xf32>\n"
         "  return %1, %2 : tensor<256x128x128x128xf32>, tensor<3x3x64x128xf32>\n}\n";
     struct proved proved;
-    open_text(&proved, text, "data=4", "batch:data");
+    open_text(&proved, text, "data=4", "replicated");
     prove(&proved);
     if (proved.proof.status != VERIFY_PROOF_EQUAL)
         fail_msg("%s: %s", verify_status_text(proved.proof.status), proved.proof.reason);
@@ -316,7 +383,7 @@ static void attributes_follow_sizes(void **state)
         "  return %1, %2, %v : tensor<4096x64x512xf32>, tensor<4096x512x512xf32>, tensor<4096x64x8xf32>\n}\n";
     struct proved proved;
     struct planner_shrunken smaller;
-    open_text(&proved, text, "data=4", "batch:data");
+    open_text(&proved, text, "data=4", "replicated");
     make_smaller(&proved, &smaller);
     for (uint32_t op = 0; op < smaller.program.op_count; op++) {
         struct ir_conv conv;
@@ -404,6 +471,8 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(paper_sizes),
                                        cmocka_unit_test(planted_errors),
                                        cmocka_unit_test(parts_keep_their_ratio),
+                                       cmocka_unit_test(shifts_keep_their_distance),
+                                       cmocka_unit_test(shifts_that_contradict_stay_whole),
                                        cmocka_unit_test(windows_shrink_with_their_results),
                                        cmocka_unit_test(products_and_windows),
                                        cmocka_unit_test(attributes_follow_sizes),

@@ -58,11 +58,18 @@ def answers_best(report, case):
             check(answer['peak_bytes'] <= row['peak_bytes'] * (1 + EQUAL), f'{case}: {name} costs the same and takes {row["peak_bytes"]}: {answer}')
 
 
+def causes(because):
+    """'batch@data+model, ffn@model': each decision or choice in it"""
+    for part in because.split(', '):
+        stem, _, axes = part.partition('@')
+        yield from (f'{stem}@{axis}' for axis in axes.split('+'))
+
+
 def attributes(report, case):
     """(bytes, bytes put down to something that has a worth)"""
     worth = {d['decision'] for d in report['decisions']} | {c['choice'] for c in report['choices'] if c['worth_ps'] is not None}
     moved = sum(c['bytes'] for c in report['collectives'])
-    put = sum(c['bytes'] for c in report['collectives'] if c['because'] in worth)
+    put = sum(c['bytes'] for c in report['collectives'] if worth >= set(causes(c['because'])))
     check(put >= ATTRIBUTED * moved, f'{case}: {put} of {moved} bytes have a cause with a worth')
     return moved, put
 

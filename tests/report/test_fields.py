@@ -73,12 +73,12 @@ def check_report(r):
         members(c, 'kind name type count bytes ours expert yours', 'class')
         check(c['kind'] in ('weight', 'activation') and (c['expert'] is None) == (r['classes']['expert'] is None), f'class: {c}')
     for w in r['whole']:
-        members(w, 'dimension size memory time partly example reason sizes op location best_try', 'whole')
+        members(w, 'dimension size memory time partly example reason sizes taken op location best_try', 'whole')
         check(0 <= w['memory'] <= 1 and 0 <= w['time'] <= 1 and max(w['memory'], w['time']) > 0.01, f'parts: {w}')
         check((w['reason'] == 'does_not_divide') == (w['sizes'] is not None), f'sizes: {w}')
         check(w['best_try'] is not None or w['reason'] not in ('no_gain', 'conflict_lost'), f'a try is priced: {w}')
         if w['best_try']:
-            members(w['best_try'], 'decision first step_ps peak_bytes', 'best try')
+            members(w['best_try'], 'decision first splits splits_stored displaced step_ps peak_bytes', 'best try')
     for c in r['conflicts']:
         members(c, 'group bit sets conflicts side' + (' decision other_side' if c['side'] is not None else ' by_choices'), 'conflict')
     search = r['search']

@@ -1,5 +1,5 @@
 /* Names of equal layers: which numbers count layers, and which tell weights of one layer apart. */
-#include "report/report.h"
+#include "report/causes.h"
 #include "support.h"
 
 #include <string.h>
@@ -46,12 +46,27 @@ static void test_places(void **state)
     assert_int_equal(report_compare_places("a.py:3", "a.py:3"), 0);
 }
 
+static void test_causes(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_create();
+    const char *const batch[] = {"batch@data", "batch@model"}, *const both[] = {"batch@data", "ffn@model"};
+    const char *const other[] = {"update:ffn@data", "ffn@model", "ffn@pod"};
+    assert_string_equal(report_join_causes(arena, batch, 0), "a pin");
+    assert_string_equal(report_join_causes(arena, batch, 1), "batch@data");
+    assert_string_equal(report_join_causes(arena, batch, 2), "batch@data+model");
+    assert_string_equal(report_join_causes(arena, both, 2), "batch@data, ffn@model");
+    assert_string_equal(report_join_causes(arena, other, 3), "update:ffn@data, ffn@model+pod");
+    arena_destroy(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_layers),
         cmocka_unit_test(test_weights_of_one_layer),
         cmocka_unit_test(test_places),
+        cmocka_unit_test(test_causes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

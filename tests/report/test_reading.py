@@ -74,6 +74,20 @@ def gathered(folder):
     check(seen, 'no row names what was gathered')
 
 
+def takers_are_named(folder):
+    """who has the axes of what lost them, as the plan has it, and what the best try takes from whom; tries that split nothing of it are none"""
+    report, text = plan('gpt_torch.mlir.gz', 'data=4,model=2', folder, '--planner', 'baselines')
+    lost = [row for row in report['whole'] if row['reason'] == 'conflict_lost']
+    check(lost, 'gpt_torch: nothing lost its conflict')
+    for row in lost:
+        check(row['taken'].startswith('batch has data'), f'gpt_torch: {row}')
+        check(f"conflict lost: {row['taken']};" in text, f'gpt_torch: not in the text: {row}')
+    tries = [row['best_try'] for row in report['whole'] if row['best_try']]
+    check(all(t['splits'] >= 0.1 or t['splits_stored'] >= 0.1 for t in tries), f'gpt_torch: tries that split nothing: {tries}')
+    first = [t for t in tries if t['first']]
+    check(first and all(re.fullmatch(r'batch (loses|keeps) (data|model).*', t['displaced']) for t in first), f'gpt_torch: {first}')
+
+
 def experts_are_named(folder):
     """the network finds what an expert does, but for 17 ps of 3.7 ms"""
     report, _ = plan('itx.mlir.gz', 'data=2,model=4', folder)
@@ -145,6 +159,7 @@ with tempfile.TemporaryDirectory() as temporary:
     layers_are_alike(folder)
     windows(folder)
     gathered(folder)
+    takers_are_named(folder)
     experts_are_named(folder)
     nothing_is_moved(folder)
 sys.exit(1 if failures else 0)

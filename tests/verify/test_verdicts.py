@@ -96,7 +96,7 @@ check(status == 7 and proof['status'] == 'inconclusive' and proof['reason'].star
 
 # ---- inputs from a file
 def npy(dims, numbers, kind='<f4', order=False):
-    code = {'<f4': 'f', '<i4': 'i'}[kind]
+    code = {'<f4': 'f', '<i4': 'i', '<f8': 'd', '<i8': 'q', '<u8': 'Q', '|b1': '?', '|i1': 'b', '<f2': 'e', '<c16': 'd'}[kind]
     head = str({'descr': kind, 'fortran_order': order, 'shape': tuple(dims)})
     head += ' ' * (63 - (10 + len(head)) % 64) + '\n'
     return b'\x93NUMPY\x01\x00' + struct.pack('<H', len(head)) + head.encode() + struct.pack(f'<{len(numbers)}{code}', *numbers)
@@ -119,12 +119,16 @@ with tempfile.TemporaryDirectory() as scratch:
     archive(file, {'arg0': npy((64, 16), numbers, order=True)}, True)
     check(prove(module, '--random-plan', '3', '--inputs', file)[0] == 0, 'the first dimension varies fastest')
     for name, data, says in (('arr_0', npy((16, 64), numbers), "'arr_0' of the inputs is float32[16,64], argument 0 is f32[64,16]"),
-                             ('arr_0', npy((64, 16), [1] * 1024, '<i4'), 'int32[64,16], argument 0 is f32[64,16]'),
+                             ('arr_0', npy((64, 16), [1] * 512, '<c16'), 'complex128[64,16], argument 0 is f32[64,16]'),
+                             ('arr_0', npy((64, 16), [0.5] * 1023 + [0.1], '<f8'), 'cannot hold 0.10000000000000001, element 1023'),
                              ('weights', npy((64, 16), numbers), "no array 'arg0'"), ('arr_0', npy((64, 16), numbers)[:-4], 'damaged'),
                              ('arr_0', b'numbers', 'damaged')):
         archive(file, {name: data}, True)
         status, said = prove(module, '--random-plan', '3', '--inputs', file)
         check(status == 2 and says in said, f'{says}: {status} {said}')
+    for kind, told in ('<f8', [k / 1024 for k in range(1024)]), ('<i8', range(1024)), ('<f2', [k / 2 for k in range(1024)]):
+        archive(file, {'arr_0': npy((64, 16), told, kind)}, True)
+        check(prove(module, '--random-plan', '3', '--inputs', file)[0] == 0, f'{kind} is converted')
     archive(file, {'arr_0': npy((64, 16), numbers), 'more': npy((1,), [0.5])}, True)
     check("array 'more'" in prove(module, '--random-plan', '3', '--inputs', file)[1], 'an array too many is named')
     whole = pathlib.Path(file).read_bytes()
@@ -136,5 +140,25 @@ with tempfile.TemporaryDirectory() as scratch:
     archive(file, {'arr_0': npy((64, 16), nan)}, True)
     status, said = prove(module, '--random-plan', '3', '--inputs', file)
     check(status == 2 and 'NaN' in said, f'a NaN in the result proves nothing: {status} {said}')
+
+# numbers of another type than the argument's, at the ends of what that can hold; None: not tried
+CASES = (('i32', '<i8', -2**31, 2**31), ('i32', '<i8', 2**31 - 1, -2**31 - 1), ('ui8', '<i8', 255, -1), ('i64', '<u8', 2**63 - 1, 2**63), ('bf16', '<f4', 1.0078125, 1.00390625),
+         ('f32', '<i8', 2**24, 2**24 + 1), ('i1', '<i8', 1, None), ('f16', '<f8', 65504.0, None), ('ui64', '<f8', 2.0**63, None), ('f64', '<i8', 2**53, None), ('f32', '|b1', True, None))
+with tempfile.TemporaryDirectory() as scratch:
+    module, file = pathlib.Path(scratch) / 'typed.mlir', f'{scratch}/in.npz'
+    types = [f'tensor<8x{element}>' for element, *_ in CASES]
+    module.write_text(f'''func.func @main({', '.join(f'%{i}: {t}' for i, t in enumerate(types))}) -> ({', '.join(types)}) {{
+  return {', '.join(f'%{i}' for i in range(len(types)))} : {', '.join(types)}
+}}
+''')
+    fit = {f'arr_{i}': npy((8,), [0, number] + [0] * 6, kind) for i, (_, kind, number, _) in enumerate(CASES)}
+    archive(file, fit, False)
+    status, said = prove(module, '--random-plan', '1', '--inputs', file)
+    check(status == 0, f'numbers that fit: {status} {said}')
+    for i, (element, kind, _, number) in enumerate(CASES):
+        if number is not None:
+            archive(file, {**fit, f'arr_{i}': npy((8,), [0, number] + [0] * 6, kind)}, False)
+            status, said = prove(module, '--random-plan', '1', '--inputs', file)
+            check(status == 2 and f"'arr_{i}' of the inputs" in said and 'element 1 of it' in said, f'{number} as {kind} for {element}: {status} {said}')
 
 sys.exit(bool(failures))
