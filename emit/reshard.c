@@ -84,8 +84,9 @@ enum error_code emit_keep_block(struct emit *e, struct emit_tensor tensor, uint3
         if (!added.count)
             continue;
         /* also by 1: what is written is the same at all sizes, so that proofs at smaller ones are of it */
-        starts[i] = emit_binary(e, "stablehlo.multiply", emit_block_index(e, &added),
-                                emit_integer(e, IR_I32, sizes[i], 0, NULL));
+        starts[i] = emit_block_index(e, &added);
+        starts[i] =
+            emit_binary(e, "stablehlo.multiply", starts[i], emit_integer(e, IR_I32, sizes[i], 0, NULL));
     }
     tensor = emit_dynamic_slice(e, tensor, starts, sizes);
     *out = emit_from_atoms(e, tensor, origin, to);
