@@ -34,6 +34,7 @@ static const struct cost_backend backends[COST_COMPILERS] = {
                       .matmul_bytes = 0.4,
                       .matmul_fixed_ps = 5700 * NS, /* 4 us of it on the device, the rest between kernels */
                       .kernel_bytes = {.rows = 3.4, .element = 3.6, .apart = 16}, /* measured there, too */
+                      .columns_ps = 7 * US,
                       .asynchronous = true,
                       .gradients_late = true,
                       .hides = true,

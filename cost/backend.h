@@ -70,6 +70,7 @@ struct cost_backend {
     double matmul_bytes;
     int64_t matmul_fixed_ps;
     struct cost_kernel_bytes kernel_bytes; /* by COST_FUSE_WORK, COST_FUSE_STRIDED */
+    int64_t columns_ps;                    /* of a sum of columns beside its bytes, by COST_FUSE_COLUMNS */
     /* collectives run beside computation, in program order on one stream; false: they block it */
     bool asynchronous;
     uint16_t blocking;   /* bits of enum spmd_step_kind: collectives that block it all the same */

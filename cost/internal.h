@@ -427,7 +427,7 @@ struct price_rates {
     double ps_per_flop[COST_RATES];
     double ps_per_byte;
     double weight;
-    int64_t launch_ps;
+    int64_t launch_ps, columns_ps;
 };
 struct price_rates price_rates_of(const struct cost_machine *machine);
 /* a matmul whose FLOPs and whose bytes take so long by themselves */

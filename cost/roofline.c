@@ -476,6 +476,7 @@ struct price_rates price_rates_of(const struct cost_machine *machine)
 {
     struct price_rates rates = {.weight = machine->fusion_weight, .launch_ps = machine->device.launch_ps};
     const struct cost_backend *backend = machine->backend;
+    rates.columns_ps = backend->fusion & COST_FUSE_COLUMNS ? backend->columns_ps : 0;
     /* a profile's rates are what was achieved: over the device's own share they come out as they are */
     double fraction = backend->matmul_fraction > 0 && !machine->measured_flops
                           ? backend->matmul_fraction
@@ -529,11 +530,13 @@ static double with_arithmetic(const struct price_scratch *scratch, const struct 
 static int64_t local_time(const struct price_scratch *scratch, const struct spmd_local *local,
                           const struct kernel *k, const struct price_rates *rates)
 {
+    const struct spmd_step *step = &local->steps[k->step];
     double bytes = kernel_bytes(scratch, local, k) - (double)k->shared_bytes;
+    bool columns = step->kind == SPMD_OP && step_info(scratch, step)->columns;
+    int64_t fixed = k->shared_bytes ? 0 : rates->launch_ps + (columns ? rates->columns_ps : 0);
     if (scratch->rules & COST_FUSE_WORK)
-        bytes = with_arithmetic(scratch, local, &local->steps[k->step], bytes);
-    return cost_round_ps(rates->weight *
-                         (bytes * rates->ps_per_byte + (double)(k->shared_bytes ? 0 : rates->launch_ps)));
+        bytes = with_arithmetic(scratch, local, step, bytes);
+    return cost_round_ps(rates->weight * (bytes * rates->ps_per_byte + (double)fixed));
 }
 
 /* Blocks that are put in order are read and written. A matrix is not: a dot reads it in either order. */

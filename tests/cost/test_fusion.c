@@ -638,6 +638,34 @@ static void kernels_take_their_elements(void **state)
     }
 }
 
+/* of a sum of rows none, of one of columns what the backend says beside its bytes */
+static void sums_of_columns_take_longer(void **state)
+{
+    for (int dim = 0; dim < 2; dim++) {
+        struct subject subject;
+        struct cost_backend backend;
+        struct error e;
+        struct text text = {0};
+        text_printf(
+            &text,
+            "func.func @main(%%a: tensor<1024x1024xf32>, %%z: tensor<f32>) -> tensor<1024xf32> {\n"
+            "    %%0 = stablehlo.reduce(%%a init: %%z) applies stablehlo.add across dimensions = [%d] : "
+            "(tensor<1024x1024xf32>, tensor<f32>) -> tensor<1024xf32>\n"
+            "    return %%0 : tensor<1024xf32>\n}\n",
+            dim);
+        ASSERT_OK(subject_text(&subject, text.at, text.size, &e), &e);
+        ASSERT_OK(subject_mesh(&subject, "x=2", &e), &e);
+        ASSERT_OK(cost_machine_create(&subject.mesh, "h100", 0, &subject.machine, &e), &e);
+        make_plain(&subject.machine, &backend, COST_FUSE_BYTES | COST_FUSE_COLUMNS);
+        backend.columns_ps = 12345;
+        ASSERT_OK(subject_evaluator(&subject, &e), &e);
+        assert_int_equal(evaluator_unsharded(subject.evaluator)->compute_ps,
+                         4 * N + 4 * 1024 + 4 + (dim ? 0 : 12345));
+        subject_close(&subject);
+        text_release(&text);
+    }
+}
+
 /* sorting rows of 1,024 passes over them 10 x 11 / 4 + 1 times, sums of all before each element thrice */
 static void sorts_and_sums_pass_several_times(void **state)
 {
@@ -797,6 +825,7 @@ int main(void)
         cmocka_unit_test(numbers_of_arguments_part_no_siblings),
         cmocka_unit_test(kernels_of_rows_compute_slowly),
         cmocka_unit_test(kernels_take_their_elements),
+        cmocka_unit_test(sums_of_columns_take_longer),
         cmocka_unit_test(sorts_and_sums_pass_several_times),
         cmocka_unit_test(products_take_what_was_measured),
         cmocka_unit_test(bf16_is_kept_wide_without_its_arithmetic),
