@@ -115,7 +115,7 @@ def main():
 
         parts = whole.planned(profile(where, "parts", whole, share=0.5))                # reshards between segments are communication
         assert before["computation_ps"] is None and parts | {"computation_ps": None} == before, (before, parts)
-        assert 0.25 * before["composed_ps"] < parts["computation_ps"] < 0.5 * before["composed_ps"], parts
+        assert 0.1 * before["composed_ps"] < parts["computation_ps"] < 0.5 * before["composed_ps"], parts
         whole.refused(profile(where, "wrong", whole, share=1.5), "cannot take longer than the program")
 
         batch = Module(where, "batch", gpt(8, BATCH=16))
