@@ -346,8 +346,9 @@ static int64_t strided_bytes(const struct price_scratch *scratch, const struct s
     if (least <= 1 || least >= TILE || (least >= TILE_LEAST && from * to >= TILES_TOTAL) ||
         is_packed(from, to, turn.between ? extent(local, value, turn.between) : 1, bits))
         return 0;
-    double apart = scratch->kernel_bytes.apart * (double)value_elements(local, value);
-    return (int64_t)(apart - (double)local->values[value].bytes);
+    double apart = scratch->kernel_bytes.apart * (double)value_elements(local, value) -
+                   (double)local->values[value].bytes;
+    return apart > 0 ? (int64_t)apart : 0;
 }
 
 uint32_t price_made_anew(const struct price_scratch *scratch, const struct spmd_local *local,
