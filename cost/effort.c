@@ -60,7 +60,7 @@ uint8_t price_work_of(const struct ir_program *program, uint32_t op)
     case IR_EXPONENTIAL: return WORK_ROOT;
     case IR_CHLO_DIGAMMA:
     case IR_CHLO_LGAMMA: return WORK_LONG;
-    default: return price_effort_of(code) || code == IR_CHLO_ERF ? WORK_FUNCTION : WORK_PLAIN;
+    default: return price_effort_of(code) ? WORK_FUNCTION : WORK_PLAIN;
     }
 }
 

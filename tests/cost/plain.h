@@ -22,15 +22,24 @@ static inline void make_plain(struct cost_machine *machine, struct cost_backend 
     machine->device.launch_ps = 0;
 }
 
-/* The module on two devices of such a machine, made of `device`. Closed by subject_close. */
-static inline void plain_open(struct subject *subject, struct cost_backend *backend, const char *device,
-                              const char *text, uint32_t rules)
+/* The module on two devices of such a machine, made of `device`, before it is priced: the backend may be
+ * changed. Closed by subject_close. */
+static inline void plain_begin(struct subject *subject, struct cost_backend *backend, const char *device,
+                               const char *text, uint32_t rules)
 {
     struct error e;
     ASSERT_OK(subject_text(subject, text, strlen(text), &e), &e);
     ASSERT_OK(subject_mesh(subject, "x=2", &e), &e);
     ASSERT_OK(cost_machine_create(&subject->mesh, device, 0, &subject->machine, &e), &e);
     make_plain(&subject->machine, backend, rules);
+}
+
+/* .. and priced */
+static inline void plain_open(struct subject *subject, struct cost_backend *backend, const char *device,
+                              const char *text, uint32_t rules)
+{
+    struct error e;
+    plain_begin(subject, backend, device, text, rules);
     ASSERT_OK(subject_evaluator(subject, &e), &e);
 }
 
