@@ -41,7 +41,6 @@ LOG = ROOT / "bench/hardware_log"
 MARK = re.compile(r"(<!-- bench/hardware: table -->\n).*?(<!-- end -->)", re.S)
 CATALOGUE = {"H100 80GB": "h100", "H200": "h200", "B200": "b200", "A100-SXM4-80GB": "a100-80", "A100-SXM4-40GB": "a100-40", "cpu": "cpu"}
 PRODUCTS = re.compile("nvjet|gemm|cutlass|xmma|sm80_|sm90_|cudnn|implicit|wgrad|dgrad|splitK|cublas")   # kernels of products and convolutions
-TRACED = 3   # runs that hardware_measure.py traces
 
 
 def index_of(folder):
@@ -102,22 +101,24 @@ def stand_ins(hlo):
 def collect(options):
     said, events, hlo = (read(options.folder / f"measured/{name}.json.gz") for name in ("measured", "events", "hlo"))
     busy = collections.defaultdict(collections.Counter)
-    places = {hardware_modules.module_name(name): name for name in hlo} | {
-        hardware_modules.module_name(f"{row['group']} {row['name']}"): row["name"] for row in index_of(options.folder)}
+    places = {hardware_modules.module_name(row["group"], row["name"]): row["name"] for row in index_of(options.folder)}
     apart = {name: stand_ins(text) for name, text in hlo.items()}
     for module, kernel, _, us in events:
         name = places.get(module)
         if name:
             what = "stand_in_us" if kernel in apart[name] else "products_us" if PRODUCTS.search(kernel) else "other_us"
-            busy[name][what] += us / TRACED
+            busy[name][what] += us / said["traced"]
     for row in said["modules"]:
         row.pop("runs_s", None)
         if not events and "wall_s" in row:   # a profiler that knows no kernels: all of a run
             busy[row["name"]]["other_us"] = row["wall_s"] * 1e6
         row |= {what: round(us, 3) for what, us in busy[row["name"]].items()}
     device = next(known for part, known in CATALOGUE.items() if part.lower() in said["device"].lower())
-    write(options.log / f"{device}.json.gz", said)
-    print(f"{len(said['modules'])} modules of {said['device']} in {options.log / device}.json.gz")
+    path, new = options.log / f"{device}.json.gz", {row["name"] for row in said["modules"]}
+    known = read(path)["modules"] if path.exists() else []   # of other folders, or not measured this time
+    said["modules"] += [row for row in known if row["name"] not in new]
+    write(path, said)
+    print(f"{len(new)} modules of {said['device']} in {path}")
 
 
 # ---------------------------------------------------------------- what others say of them
@@ -154,7 +155,7 @@ def ahead(options):
         with tempfile.TemporaryDirectory(prefix="toast-hardware-") as work:
             try:
                 said = compilers.compile_module("gpu", text_of(row, options.folder, work), "x=1", options.device,
-                                                work=options.keep and options.keep / hardware_modules.module_name(row["name"]))
+                                                work=options.keep and options.keep / hardware_modules.module_name(row["group"], row["name"]))
                 known[row["name"]] = {name: value for name, value in said.items() if name != "collectives"}
             except compilers.Refused as refusal:
                 known[row["name"]] = {"error": str(refusal)[-300:]}
@@ -228,15 +229,17 @@ def step_table(found):
 def segment_line(found):
     from toast_referee import compare
 
-    of = [(took(said), ours["compute_ps"] * 1e-6) for row, said, ours, _ in found if row["group"] == "segment"]
+    rows = [found_row for found_row in found if found_row[0]["group"] == "segment"]
+    of = [(took(said), ours["compute_ps"] * 1e-6) for _, said, ours, _ in rows]
     if len(of) < 2:
         return []
+    module = ", ".join(rows[0][0]["name"].split(", ")[:2])
     theirs, mine = [us for us, _ in of], [us for _, us in of]
     tau, pairs = compare.kendall(mine, theirs)
     ratios = [ours / us for us, ours in of]
     scale = statistics.median(ratios)
     error = math.sqrt(statistics.mean((ratio / scale - 1) ** 2 for ratio in ratios))
-    return [f"{len(of)} programs of segments ({', '.join(hardware_modules.SEGMENTS[:2])}): price / measured {spread(ratios).replace(' |', ',')}; "
+    return [f"{len(of)} programs of segments ({module}): price / measured {spread(ratios).replace(' |', ',')}; "
             f"Kendall's tau {figure(tau)} over {pairs} pairs more than 5 % apart; error of relative time (root mean square) {100 * error:.0f} %."]
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times single-device StableHLO modules on this machine's accelerator; needs JAX and nothing else of this repository.
 
-FOLDER holds index.json, a list of {"name", "group", "file"}, most important first, as bench/hardware.py prepare writes it. Modules are
+FOLDER holds index.json, a list of {"name", "group", "file", "arguments"}, most important first, as bench/hardware.py prepare writes it. Modules are
 compiled by threads, a batch at a time, with the compiler's defaults (a GPU's kernels are tuned on it), and timed when the batch is
 compiled, so that nothing else runs on the device. Inputs are made on the device: floats between -0.05 and 0.05 (float32: from 0, as an
 optimizer's second moments are), integers below 4,096; made anew for each run of a module that donates them.
@@ -13,7 +13,7 @@ OUT gets, renewed after every batch, so that a run that is stopped keeps what it
     hlo.json.gz        each module as it was compiled
 
 Example:
-    python bench/hardware_measure.py build/hardware/modules build/hardware/measured --seconds 400
+    python bench/hardware_measure.py build/hardware build/hardware/measured --seconds 400
 """
 import argparse
 import concurrent.futures
@@ -42,6 +42,7 @@ class Module:
     """a compiled module and its inputs"""
 
     def __init__(self, entry, text, device):
+        import numpy
         from jax._src.interpreters import mlir
         from jaxlib import xla_client
         from jaxlib.mlir import ir
@@ -49,8 +50,8 @@ class Module:
         self.name, self.device, start = entry["name"], device, time.perf_counter()
         with mlir.make_ir_context() as context, ir.Location.unknown(context):
             module = ir.Module.parse(text)
-            self.arguments = signature(module)
             self.executable = device.client.compile_and_load(module, xla_client.DeviceList((device,)), options_for(device.id))
+        self.arguments = [(tuple(shape), numpy.dtype(kind)) for shape, kind in entry["arguments"]]
         self.donates = "tf.aliasing_output" in text or "jax.buffer_donor" in text
         stats = self.executable.get_compiled_memory_stats()
         self.said = {"name": self.name, "compile_s": time.perf_counter() - start, "donates": self.donates,
@@ -96,20 +97,6 @@ class Module:
             self.prepare()
             jax.block_until_ready(self.run())
         self.inputs = None
-
-
-def signature(module):
-    """[(shape, numpy type)] of main's arguments"""
-    import numpy
-    from jax._src.interpreters import mlir
-    from jaxlib.mlir import ir
-
-    known = {str(mlir.dtype_to_ir_type(numpy.dtype(kind))): numpy.dtype(kind)
-             for kind in ("float32", "float64", "float16", "bfloat16", "bool", "int8", "int16", "int32", "int64", "uint8", "uint32", "uint64")}
-    main = next(op for op in module.body.operations
-                if op.operation.name == "func.func" and ir.StringAttr(op.attributes["sym_name"]).value == "main")
-    types = [ir.RankedTensorType(kind) for kind in ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value).inputs]
-    return [(tuple(kind.shape), known[str(kind.element_type)]) for kind in types]
 
 
 def options_for(device):
@@ -262,7 +249,7 @@ def main():
     jax.config.update("jax_enable_x64", True)
     device = jax.devices(options.platform)[0]
     said = {"device": device.device_kind, "platform": options.platform, "jax": jax.__version__, "jaxlib": jaxlib.__version__,
-            "version": device.client.platform_version, "date": time.strftime("%Y-%m-%d"), "modules": []}
+            "version": device.client.platform_version, "date": time.strftime("%Y-%m-%d"), "traced": TRACED, "modules": []}
     print(said, flush=True)
     measure(options, device, said)
 

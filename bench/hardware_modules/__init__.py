@@ -34,10 +34,9 @@ HELD_OUT = {   # made and measured when the price's numbers of kernels were done
 SMALL = {"steps": (("mlp", "data=2,model=2", (MEGATRON,)), ("small/t2b", "data=2,model=2", (FSDP,))), "segments": ("segments/gpt_6", "data=8", 2)}
 
 
-
-def module_name(name):
-    """how a module of that name is called in MLIR, and so in traces"""
-    return re.sub(r"\W+", "_", name)
+def module_name(group, name):
+    """how such a module is called in MLIR, and so in traces"""
+    return re.sub(r"\W+", "_", f"{group} {name}")
 
 
 # ---------------------------------------------------------------- kernels
@@ -210,7 +209,7 @@ def steps(cases, folder):
                 if done.returncode:
                     print(f"{model}, {mesh}, {plan}: not planned", file=sys.stderr)
                     continue
-                text, taken = one_device(local.read_text(), module_name(f"{model} {mesh} {plan}"))
+                text, taken = one_device(local.read_text(), module_name("step", f"{model}, {mesh}, {plan}"))
             yield {"group": "step", "name": f"{model}, {mesh}, {plan}", "text": text, "collectives": taken,
                    "plan": [os.path.relpath(source, ROOT), "--mesh", mesh, "--baseline", plan]}
 
@@ -226,19 +225,32 @@ def segments(case, folder):
             distinct = {row["digest"]: row for row in reversed(listed) if "pair" not in row}
             for digest in random.Random(1).sample(sorted(distinct), count):
                 name = f"{model}, {mesh}, {distinct[digest]['name']}"
-                text, taken = one_device(tar.extractfile(f"programs/{digest}.mlir").read().decode(), module_name(name))
+                text, taken = one_device(tar.extractfile(f"programs/{digest}.mlir").read().decode(), module_name("segment", name))
                 yield {"group": "segment", "name": name, "text": text, "collectives": taken}
 
 
+def signature(text):
+    """[(shape, numpy's name of the type)] of a module's arguments"""
+    from jax._src.interpreters import mlir
+    from jaxlib.mlir import ir
+    from toast_referee import timing
+
+    with mlir.make_ir_context() as context, ir.Location.unknown(context):
+        return [(shape, kind.name) for shape, kind in timing.signature(ir.Module.parse(text))]
+
+
 def everything(small, held_out, folder):
-    """all of them or those that are held out, most wanted first: {"group", "name", "text", "collectives": how many were taken out, "plan": arguments of toast price}"""
+    """all of them or those that are held out, most wanted first: {"group", "name", "text", "arguments": their shapes and types, "collectives": how many were
+    taken out, "plan": arguments of toast price}"""
     import jax
 
     rows = []
     for group, name, function, arguments in kernels(small):
         text = jax.jit(function).lower(*(jax.ShapeDtypeStruct(shape, kind) for shape, kind in arguments)).as_text()
-        rows.append({"group": group, "name": name, "text": re.sub(r"module @\w+", f"module @{module_name(name)}", text, count=1)})
+        rows.append({"group": group, "name": name, "text": re.sub(r"module @\w+", f"module @{module_name(group, name)}", text, count=1)})
     chosen = SMALL if small else HELD_OUT if held_out else {"steps": STEPS, "segments": SEGMENTS}
     rows += steps(chosen["steps"], folder)
     rows += segments(chosen["segments"], folder)
+    for row in rows:
+        row["arguments"] = signature(row["text"])
     return sorted(rows, key=lambda row: GROUPS.index(row["group"]))

@@ -26,7 +26,7 @@ def signature(module):
     from jaxlib.mlir import ir
 
     known = {str(mlir.dtype_to_ir_type(numpy.dtype(kind))): numpy.dtype(kind)
-             for kind in ("float32", "float64", "float16", "bfloat16", "bool", "int8", "int16", "int32", "int64", "uint8", "uint32")}
+             for kind in ("float32", "float64", "float16", "bfloat16", "bool", "int8", "int16", "int32", "int64", "uint8", "uint32", "uint64")}
     main = next(op for op in module.body.operations
                 if op.operation.name == "func.func" and ir.StringAttr(op.attributes["sym_name"]).value == "main")
     types = [ir.RankedTensorType(kind) for kind in ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value).inputs]
