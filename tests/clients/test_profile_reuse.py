@@ -96,7 +96,7 @@ def profile(where, name, *modules, faster=None, share=None):
     segments = {}
     for module in modules:
         for digest, row in module.rows.items():
-            us = (100 + int(digest[:4], 16) / 100) / (10 if module is faster else 1)
+            us = (100 + int(digest[:4], 16) / 100) / (10 if module is faster else 1) / (10 if "pair" in row else 1)
             segments.setdefault(row["segment"], {})[digest] = us
     path = os.path.join(where, name + ".json")
     pathlib.Path(path).write_text(json.dumps({"devices": 4, "segments": [
@@ -115,7 +115,7 @@ def main():
 
         parts = whole.planned(profile(where, "parts", whole, share=0.5))                # reshards between segments are communication
         assert before["computation_ps"] is None and parts | {"computation_ps": None} == before, (before, parts)
-        assert 0.1 * before["composed_ps"] < parts["computation_ps"] < 0.5 * before["composed_ps"], parts
+        assert 0.25 * before["composed_ps"] < parts["computation_ps"] < 0.5 * before["composed_ps"], parts
         whole.refused(profile(where, "wrong", whole, share=1.5), "cannot take longer than the program")
 
         batch = Module(where, "batch", gpt(8, BATCH=16))
