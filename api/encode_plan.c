@@ -79,9 +79,10 @@ static json_t *encode_walk(const struct report *report)
 {
     const struct spmd_options *options = evaluator_options(report->evaluator);
     const struct mesh *mesh = plan_context_mesh(evaluator_context(report->evaluator));
-    return json_pack("{s:I, s:o, s:o, s:b}", "combine_bytes", (json_int_t)spmd_combine_bytes(options),
+    return json_pack("{s:I, s:o, s:o, s:b, s:b}", "combine_bytes", (json_int_t)spmd_combine_bytes(options),
                      "axis_order", encode_axes(mesh, options->axis_order, mesh->axis_count), "regather",
-                     encode_regather(report, options, mesh), "defer_partials", options->defer_partials);
+                     encode_regather(report, options, mesh), "defer_partials", options->defer_partials,
+                     "keep_layouts", options->keep_layouts);
 }
 
 /* a list a dimension: what a decision that cuts it names as its group */

@@ -122,12 +122,14 @@ static enum error_code read_walk(struct planner_plan *plan, const struct json_at
     struct json_at walk = json_member(root, "walk");
     if (!walk.value)
         return ERROR_OK;
-    static const char *const known[] = {"combine_bytes", "axis_order", "regather", "defer_partials", NULL};
+    static const char *const known[] = {"combine_bytes", "axis_order", "regather", "defer_partials",
+                                        "keep_layouts", NULL};
     TRY(json_only(&walk, known, e));
-    bool defer = plan->walk.defer_partials;
+    bool defer = plan->walk.defer_partials, keep = plan->walk.keep_layouts;
     size_t axes;
     TRY(json_int(json_member(&walk, "combine_bytes"), 0, INT64_MAX / 4, &plan->walk.combine_bytes, e));
     TRY(json_bool(json_member(&walk, "defer_partials"), &defer, e));
+    TRY(json_bool(json_member(&walk, "keep_layouts"), &keep, e));
     TRY(read_regather(json_member(&walk, "regather"), &plan->walk.regather, e));
     struct json_at order = json_member(&walk, "axis_order");
     TRY(json_list(order, MESH_MAX_AXES, &axes, e));
@@ -146,6 +148,7 @@ static enum error_code read_walk(struct planner_plan *plan, const struct json_at
         plan->walk.axis_order[i] = (uint8_t)axis;
     }
     plan->walk.defer_partials = defer;
+    plan->walk.keep_layouts = keep;
     return ERROR_OK;
 }
 

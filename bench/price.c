@@ -41,7 +41,7 @@ static enum error_code measure(const struct plan_context *context, const struct 
     struct plan plan;
     struct rng rng = {.state = 1};
     enum error_code code = ERROR_OK;
-    cost_axis_order(machine, mesh, walk.axis_order);
+    cost_walk_options(machine, mesh, &walk);
     plan_init(&plan, plan_context_nda(context), mesh);
     *out = (struct totals){0};
     for (uint32_t i = 0; i <= plans && !code; i++) { /* the first, in which arrays grow, is not counted */

@@ -150,7 +150,7 @@ static enum error_code run_platform(struct bench *bench, const char *model, cons
     TRY(cost_machine_create_device(&subject->mesh, &full, 0, &subject->machine, e));
     TRY(cost_machine_create_device(&subject->mesh, &bare, 0, &volume, e));
     TRY(subject_evaluator(subject, e));
-    cost_axis_order(&volume, &subject->mesh, walk.axis_order);
+    cost_walk_options(&volume, &subject->mesh, &walk);
     TRY(evaluator_create(subject->context, &volume, &walk, &bench->volume, e));
     bench->full_session = evaluator_session_create(subject->evaluator);
     bench->volume_session = evaluator_session_create(bench->volume);

@@ -138,7 +138,7 @@ static enum error_code from_file(struct cli_choice *choice, const struct ir_prog
     return code;
 }
 
-static enum error_code order_axes(struct cli_choice *choice, struct error *e)
+static enum error_code take_machine(struct cli_choice *choice, struct error *e)
 {
     struct cost_machine machine;
     if (!choice->device_name[0])
@@ -146,7 +146,7 @@ static enum error_code order_axes(struct cli_choice *choice, struct error *e)
     enum error_code code =
         cost_machine_create(&choice->axes, choice->device_name, choice->memory_limit_bytes, &machine, e);
     if (!code)
-        cost_axis_order(&machine, &choice->axes, choice->walk.axis_order);
+        cost_walk_options(&machine, &choice->axes, &choice->walk);
     return code;
 }
 
@@ -189,7 +189,7 @@ static enum error_code from_options(struct cli_choice *choice, struct made_of *m
     choice->walk = spmd_default_options(mesh);
     plan_init(&choice->chosen, choice->nda, mesh);
     plan_copy(&choice->chosen, plan_context_start(choice->context));
-    code = order_axes(choice, e);
+    code = take_machine(choice, e);
     if (!code && choice->decisions)
         code = apply_decisions(choice->context, choice->decisions, &choice->chosen, made, e);
     if (!code && choice->baseline)

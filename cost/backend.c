@@ -37,6 +37,7 @@ static const struct cost_backend backends[COST_COMPILERS] = {
                       .columns_ps = 7 * US,
                       .asynchronous = true,
                       .gradients_late = true,
+                      .lays_out = true,
                       .hides = true,
                       .remat_memory = 80,
                       .remat_temporaries = 95, /* xla_gpu_memory_limit_slop_factor */

@@ -81,6 +81,9 @@ struct cost_backend {
      * so many hundredths of temporaries stay at least (wide: on a device without bf16 arithmetic). 0: it
      * never does. Each byte less takes as long as moving so many. */
     uint8_t remat_memory, remat_temporaries, remat_counted, remat_least, remat_least_wide, remat_moves;
+    /* It lays arrays out as its collectives and reductions want them and passes that on to what their
+     * operands are computed of: emitted modules ask for nothing (spmd_options.keep_layouts). */
+    bool lays_out;
     /* it orders the program to hide collectives, which is what memory is priced in (hiding.c) */
     bool hides;
     bool least_order; /* it tries several orders of the program and keeps the one of the least peak */

@@ -161,9 +161,10 @@ static bool slower(const struct cost_machine *machine, uint8_t a, uint8_t b)
     return a < b;
 }
 
-void cost_axis_order(const struct cost_machine *machine, const struct mesh *mesh,
-                     uint8_t order[MESH_MAX_AXES])
+void cost_walk_options(const struct cost_machine *machine, const struct mesh *mesh,
+                       struct spmd_options *walk)
 {
+    uint8_t *order = walk->axis_order;
     memset(order, 0, MESH_MAX_AXES);
     for (uint32_t i = 0; i < mesh->axis_count; i++) {
         uint32_t at = i;
@@ -171,4 +172,5 @@ void cost_axis_order(const struct cost_machine *machine, const struct mesh *mesh
             order[at] = order[at - 1];
         order[at] = (uint8_t)i;
     }
+    walk->keep_layouts = machine->backend->lays_out;
 }

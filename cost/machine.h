@@ -6,6 +6,7 @@
 
 #include "analysis/plan.h"
 #include "cost/backend.h"
+#include "spmd/local.h"
 
 enum cost_rate {
     COST_RATE_F64,
@@ -115,9 +116,9 @@ enum error_code cost_machine_create_device(const struct mesh *mesh, const struct
  * derived anew. */
 void cost_machine_set_backend(struct cost_machine *machine, const struct mesh *mesh,
                               enum cost_compiler compiler);
-/* axis numbers, slowest link first: what the walk wants in spmd_options.axis_order */
-void cost_axis_order(const struct cost_machine *machine, const struct mesh *mesh,
-                     uint8_t order[MESH_MAX_AXES]);
+/* what of the walk's choices depends on the machine: axis_order, keep_layouts */
+void cost_walk_options(const struct cost_machine *machine, const struct mesh *mesh,
+                       struct spmd_options *walk);
 
 /* From tables: between two points linearly, below the first one its time, above the last one in proportion
  * to the bytes. false: this kind and size of group was not measured. */

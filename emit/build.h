@@ -44,6 +44,7 @@ struct emit {
     const struct ir_program *program; /* prepared */
     const struct spmd_local *local;
     enum emit_output output;
+    bool keeps_layouts; /* spmd_options.keep_layouts, of the local program's own ops */
     struct ir_builder *builder;
     uint32_t *value_of; /* spmd value -> builder value, IR_NONE until written */
     uint32_t *copied;   /* program value -> builder value inside regions copied as they are */

@@ -370,6 +370,7 @@ static enum error_code emit_open(struct emit *e, const struct plan_context *cont
     e->program = local->nda->program;
     e->local = local;
     e->output = output;
+    e->keeps_layouts = output != EMIT_ANNOTATED && local->options.keep_layouts;
     e->moved = IR_NONE;
     e->builder = ir_builder_create();
     e->value_of = mem_alloc((local->value_count + 1) * sizeof *e->value_of);

@@ -84,7 +84,7 @@ static enum error_code make(struct planner_job *j, struct error *e)
                                request->annotations == PLANNER_ANNOTATIONS_PIN,
                                request->method == PLANNER_PROPAGATE, j->nda, &request->mesh, &j->context, e));
     struct spmd_options walk = spmd_default_options(&request->mesh);
-    cost_axis_order(&j->machine, &request->mesh, walk.axis_order);
+    cost_walk_options(&j->machine, &request->mesh, &walk);
     walk.combine_bytes = request->combine_bytes;
     TRY(evaluator_create(j->context, &j->machine, &walk, &j->evaluator, e));
     struct evaluator_session *sessions[SEARCH_THREADS] = {NULL};

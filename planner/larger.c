@@ -57,7 +57,7 @@ static enum error_code trial_open(struct trial *trial, struct error *e)
         request->method == PLANNER_PROPAGATE, trial->j->nda, &request->mesh, &trial->context, e));
     trial->walk = spmd_default_options(&request->mesh);
     trial->walk.combine_bytes = request->combine_bytes;
-    cost_axis_order(&trial->machine, &request->mesh, trial->walk.axis_order);
+    cost_walk_options(&trial->machine, &request->mesh, &trial->walk);
     TRY(evaluator_create(trial->context, &trial->machine, &trial->walk, &trial->evaluator, e));
     trial->session = evaluator_session_create(trial->evaluator);
     return ERROR_OK;

@@ -138,7 +138,7 @@ static enum error_code run(const struct planner_what_if *what_if, const struct i
     TRY(planner_machine_create(request, &pricing->machine, e));
     pricing->walk = spmd_default_options(&request->mesh);
     pricing->walk.combine_bytes = request->combine_bytes;
-    cost_axis_order(&pricing->machine, &request->mesh, pricing->walk.axis_order);
+    cost_walk_options(&pricing->machine, &request->mesh, &pricing->walk);
     TRY(choose_plan(what_if, pricing, e));
     if (what_if->cut_count)
         TRY(planner_cuts_apply(what_if->cuts, what_if->cut_count, pricing->context, &pricing->decisions,

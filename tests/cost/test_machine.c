@@ -136,11 +136,15 @@ static void slowest_axis_comes_first(void **state)
     struct mesh mesh = mesh_of("x=2,y=4,z=4");
     mesh.axes[1].link_bytes_per_s = 1000000000;
     struct cost_machine machine = machine_of(&mesh, "a100-40");
-    uint8_t order[MESH_MAX_AXES];
-    cost_axis_order(&machine, &mesh, order);
-    assert_int_equal(order[0], 1);
-    assert_int_equal(order[1], 0);
-    assert_int_equal(order[2], 2);
+    struct spmd_options walk = spmd_default_options(&mesh);
+    cost_walk_options(&machine, &mesh, &walk);
+    assert_int_equal(walk.axis_order[0], 1);
+    assert_int_equal(walk.axis_order[1], 0);
+    assert_int_equal(walk.axis_order[2], 2);
+    assert_true(walk.keep_layouts); /* XLA:GPU lays out */
+    cost_machine_set_backend(&machine, &mesh, COST_XLA_TPU);
+    cost_walk_options(&machine, &mesh, &walk);
+    assert_false(walk.keep_layouts);
 }
 
 static void overrides_are_checked(void **state)

@@ -35,12 +35,17 @@ static void open_text(struct setup *setup, const char *text, const char *mesh)
     plan_init(&setup->plan, setup->nda, &setup->mesh);
 }
 
-static void walk(struct setup *setup)
+static void walk_with(struct setup *setup, const struct spmd_options *options)
 {
     struct error e = {0};
-    struct spmd_options options = spmd_default_options(&setup->mesh);
-    ASSERT_OK(spmd_walk(setup->context, &setup->plan, &options, &setup->local, &e), &e);
+    ASSERT_OK(spmd_walk(setup->context, &setup->plan, options, &setup->local, &e), &e);
     ASSERT_OK(spmd_local_check(&setup->local, &e), &e);
+}
+
+static void walk(struct setup *setup)
+{
+    struct spmd_options options = spmd_default_options(&setup->mesh);
+    walk_with(setup, &options);
 }
 
 static void close_setup(struct setup *setup)
@@ -360,6 +365,46 @@ static void test_initial_value_counts_once(void **state)
         free(annotated);
         close_setup(&setup);
         free(program);
+    }
+}
+
+/* ---------------------------------------------------------------- layouts that compilers choose */
+/* A sum over the batch that leaves two dims has a result of one dim, and an all_to_all splits the outermost
+ * dim; in the annotated output, and for compilers that do not lay out, both are the program's. */
+static void test_layouts_are_kept(void **state)
+{
+    static const char program[] =
+        MAIN("%x: tensor<24x6x8xf32>, %y: tensor<24x6x8xf32>", "tensor<6x8xf32>, tensor<24x6x8xf32>",
+             "%c = stablehlo.constant dense<0.0> : tensor<f32>\n"
+             "%0 = stablehlo.reduce(%x init: %c) applies stablehlo.add across dimensions = [0] : "
+             "(tensor<24x6x8xf32>, tensor<f32>) -> tensor<6x8xf32>\n"
+             "%1 = stablehlo.negate %x : tensor<24x6x8xf32>\n"
+             "%2 = stablehlo.multiply %1, %y : tensor<24x6x8xf32>\n"
+             "return %0, %2 : tensor<6x8xf32>, tensor<24x6x8xf32>");
+    static const char sum[] = "{dimensions = array<i64: 0, 1>} : (tensor<3x2x48xf32>, tensor<f32>) -> "
+                              "tensor<48xf32>";
+    static const char plain[] = "{dimensions = array<i64: 0>} : (tensor<6x6x8xf32>, tensor<f32>) -> "
+                                "tensor<6x8xf32>";
+    (void)state;
+    for (uint8_t keep = 0; keep < 2; keep++) {
+        struct setup setup;
+        open_text(&setup, program, "a=4");
+        struct spmd_options options = spmd_default_options(&setup.mesh);
+        options.keep_layouts = keep;
+        shard(&setup, IR_REDUCE, false, 0, 0, 0);
+        shard(&setup, IR_NEGATE, true, 0, 0, 0);   /* rows of the batch .. */
+        shard(&setup, IR_MULTIPLY, true, 0, 2, 0); /* .. become columns */
+        walk_with(&setup, &options);
+        for (int form = EMIT_ANNOTATED; form <= EMIT_LOCAL; form++) {
+            char *text = emit_text(&setup, (enum emit_output)form);
+            bool kept = keep && form != EMIT_ANNOTATED;
+            assert_int_equal(occurrences(text, sum), kept);
+            assert_int_equal(occurrences(text, plain), form != EMIT_ANNOTATED && !keep);
+            assert_int_equal(occurrences(text, "split_dimension = 0"), kept);
+            assert_int_equal(occurrences(text, "split_dimension = 2"), form != EMIT_ANNOTATED && !keep);
+            free(text);
+        }
+        close_setup(&setup);
     }
 }
 
@@ -723,6 +768,7 @@ int main(void)
         cmocka_unit_test(test_initial_value_counts_once),
         cmocka_unit_test(test_signature),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_layouts_are_kept),
         cmocka_unit_test(test_sums_meet),
         cmocka_unit_test(test_sums_meet_over_two_axes),
         cmocka_unit_test(test_sums_meet_in_two_orders),

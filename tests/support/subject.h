@@ -58,7 +58,7 @@ static inline enum error_code BASE_CHECKED subject_mesh(struct subject *subject,
 static inline enum error_code BASE_CHECKED subject_evaluator(struct subject *subject, struct error *e)
 {
     struct spmd_options walk = spmd_default_options(&subject->mesh);
-    cost_axis_order(&subject->machine, &subject->mesh, walk.axis_order);
+    cost_walk_options(&subject->machine, &subject->mesh, &walk);
     evaluator_destroy(subject->evaluator);
     subject->evaluator = NULL;
     return evaluator_create(subject->context, &subject->machine, &walk, &subject->evaluator, e);
