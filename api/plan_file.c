@@ -122,8 +122,8 @@ static enum error_code read_walk(struct planner_plan *plan, const struct json_at
     struct json_at walk = json_member(root, "walk");
     if (!walk.value)
         return ERROR_OK;
-    static const char *const known[] = {"combine_bytes", "axis_order", "regather", "defer_partials",
-                                        "keep_layouts", NULL};
+    static const char *const known[] = {"combine_bytes",  "axis_order",   "regather",
+                                        "defer_partials", "keep_layouts", NULL};
     TRY(json_only(&walk, known, e));
     bool defer = plan->walk.defer_partials, keep = plan->walk.keep_layouts;
     size_t axes;

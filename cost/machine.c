@@ -161,8 +161,7 @@ static bool slower(const struct cost_machine *machine, uint8_t a, uint8_t b)
     return a < b;
 }
 
-void cost_walk_options(const struct cost_machine *machine, const struct mesh *mesh,
-                       struct spmd_options *walk)
+void cost_walk_options(const struct cost_machine *machine, const struct mesh *mesh, struct spmd_options *walk)
 {
     uint8_t *order = walk->axis_order;
     memset(order, 0, MESH_MAX_AXES);

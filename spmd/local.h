@@ -146,7 +146,7 @@ struct spmd_options {                   /* the walk's choices; part of plan.json
     uint8_t axis_order[MESH_MAX_AXES];
     /* 0 never (kept from first to last use), 1 gathered again for distant uses */
     uint8_t regather;
-    uint8_t defer_partials;    /* 1: partials pass through linear ops (default) */
+    uint8_t defer_partials; /* 1: partials pass through linear ops (default) */
     /* 1: collectives and sums are written so that a compiler that lays arrays out by them (XLA:GPU) leaves
      * them as they are: of emission alone */
     uint8_t keep_layouts;
