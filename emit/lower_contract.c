@@ -52,10 +52,10 @@ static bool sums_outermost(const struct emit_tensor *tensor, const struct ir_dim
     return dims->count > 0 && summed == (1ull << dims->count) - 1 && tensor->rank >= dims->count + 2;
 }
 
-/* A sum over the outermost dims that leaves several, as one of an array [.., 2, what is left]. XLA:GPU lays out
- * the operand of a sum by its result, what is summed innermost, and all that the operand is computed of by
- * that: the gradient of a learnt position embedding turns the whole residual stream (on an H100's schedule 9
- * ms of 73). A result of one dim asks for nothing; of two summed dims, since a reshape that leaves what is
+/* A sum over the outermost dims that leaves several, as one of an array [.., 2, what is left]. XLA:GPU lays
+ * out the operand of a sum by its result, what is summed innermost, and all that the operand is computed of
+ * by that: the gradient of a learnt position embedding turns the whole residual stream (on an H100's schedule
+ * 9 ms of 73). A result of one dim asks for nothing; of two summed dims, since a reshape that leaves what is
  * summed as it is is folded into the sum. */
 static enum error_code sum_rows(struct emit *e, struct lower_op *lower, int64_t summed, struct error *error)
 {
