@@ -14,13 +14,16 @@ static int64_t least_use(const struct cfn_model *model, int32_t i, const struct 
     return least;
 }
 
-static void sum_least(const struct cfn_model *model, const uint8_t *mask, int64_t *least)
+/* false: a node has nothing left */
+static bool sum_least(const struct cfn_model *model, const uint8_t *mask, int64_t *least)
 {
     int64_t sum = 0;
     memset(least, 0, ((size_t)model->time_count + 1) * sizeof *least);
     for (int32_t i = 0; i < model->node_count; i++)
         for (uint32_t k = model->first_item[i]; k < model->first_item[i + 1]; k++) {
             int64_t use = least_use(model, i, &model->items[k], mask);
+            if (use == INT64_MAX)
+                return false;
             least[model->items[k].left] += use;
             least[model->items[k].right] -= use;
         }
@@ -28,6 +31,7 @@ static void sum_least(const struct cfn_model *model, const uint8_t *mask, int64_
         sum += least[time];
         least[time] = model->base[time] + sum;
     }
+    return true;
 }
 
 static bool item_fits(const struct cfn_model *model, const int64_t *least, const struct cfn_model_item *item,
@@ -64,12 +68,11 @@ bool cfn_fits_drop(const struct cfn_model *model, uint8_t *mask, int64_t *least,
     bool any = true;
     while (any) {
         any = false;
-        sum_least(model, mask, least);
+        if (!sum_least(model, mask, least))
+            return false;
         for (int32_t i = 0; i < model->node_count; i++)
             for (uint32_t k = model->first_item[i]; k < model->first_item[i + 1]; k++) {
                 int64_t item_least = least_use(model, i, &model->items[k], mask);
-                if (item_least == INT64_MAX)
-                    return false;
                 any |= drop_of_item(model, i, &model->items[k], item_least, least, mask);
             }
         *work += (uint64_t)model->time_count + 8ull * model->first_item[model->node_count];

@@ -2,6 +2,7 @@
  * nodes keep different values. Both directions of a link are filled in one sweep. Padding is as in model.c:
  * CFN_HUGE in rows, CFN_INFINITE in unary costs. */
 #include "cfn/narrow.h"
+
 #include "cfn/kernel.h"
 
 #include <stdlib.h>

@@ -17,7 +17,7 @@ struct cfn_narrow {
     struct cfn_model model;
     int32_t *value; /* by padded value: its number at the same node of `of` */
     int64_t *use;   /* of the items; the next one, too */
-    int64_t *exact; /* of the links: rows of the lower node, padded as the higher's values are */
+    int64_t *exact; /* of the links, where model.rows has the rows of their lower nodes */
     uint64_t work;  /* table entries that it took */
 };
 

@@ -47,8 +47,8 @@ static void check(const struct cfn_model *model, struct rng *rng, struct counts 
     int64_t *least = mem_zalloc((size_t)model->time_count + 1, sizeof *least);
     uint64_t work = 0;
     for (int32_t i = 0; i < model->node_count; i++)
-        for (int32_t a = 1; a < model->size[i]; a++)
-            mask[model->offset[i] + (size_t)a] = rng_below(rng, 4) == 0;
+        for (int32_t a = 0; a < model->size[i]; a++)
+            mask[model->offset[i] + (size_t)a] = rng_below(rng, a ? 4 : 16) == 0;
     memcpy(before, mask, model->value_count);
     bool any = find_used(model, mask, used), fits = cfn_fits_drop(model, mask, least, &work);
     assert_true(fits || !any);
