@@ -7,7 +7,8 @@
  *             again in each phase, as answers and multipliers get better
  *   begin     probe what is left, where that is not too much: hold the value, bound the rest (probing,
  *             M. Savelsbergh 1994)
- *   refine    the leaf of least bound, from the multipliers and messages that gave its bound: some steps
+ *   narrow    the leaf of least bound to its own values (narrow.h), and again when some of them went
+ *   refine    it, from the multipliers and messages that gave its bound: some steps
  *             further, from which its children start, and its values again by what a pass certifies
  *   expand    it, on the node whose branching raised the least bound of the children most so far
  *             (pseudo-costs, M. Benichou et al. 1971), among those with two likely values or more; one child
@@ -24,6 +25,7 @@
 #include "base/memory.h"
 #include "cfn/dive.h"
 #include "cfn/dual.h"
+#include "cfn/fits.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -32,7 +34,7 @@
 enum {
     PROBE_STEPS = 3, /* of the multipliers, for each value of the root: there are many */
     CHILD_STEPS = 6, /* for each child of a leaf: it stays */
-    LEAF_STEPS = 6,  /* for a leaf before it is branched on */
+    LEAF_STEPS = 12, /* for a leaf before it is branched on */
     END_PASSES = 2,  /* under a leaf's best multipliers, before its certificate */
     MOST_LEAVES = 1 << 16,
     FIX_PASSES = 4, /* under the best multipliers, before what they say of each value is certified */
@@ -54,8 +56,11 @@ static const double mean_share = 0.1, likely_share = 0.05, alone_share = 0.1;
 struct proving { /* scratch of one phase */
     struct cfn_worker *worker;
     const struct cfn_model *model;
-    double *message;                               /* of the root, as the phase found them */
-    double *leaf_message, *leaf_multipliers;       /* where bounds of the leaf's children start from */
+    const struct cfn_model *whole;           /* that bounds are of: the model, or what clusters relax it to */
+    struct cfn_narrow narrow;                /* of the leaf at hand */
+    double *message;                         /* of the root, as the phase found them */
+    double *whole_message;                   /* of the leaf, of the whole model */
+    double *leaf_message, *leaf_multipliers; /* where bounds of the leaf's children start from */
     const double *from_message, *from_multipliers; /* where bounds start from: the root's or the leaf's */
     double *centre, *g;                            /* multipliers: best of this leaf, direction */
     double *centre_message;                        /* that gave the best bound of this leaf */
@@ -88,74 +93,10 @@ bool cfn_prove_suits(const struct cfn_model *model)
     return model->table_work <= most_table_work && model->value_count <= most_values;
 }
 
-/* ---- memory: values that do not fit beside everything else's least ---- */
-
-static int64_t least_use(const struct proving *proving, int32_t i, const struct cfn_model_item *item,
-                         const uint8_t *mask)
-{
-    int64_t least = INT64_MAX;
-    for (int32_t a = 0; a < proving->model->size[i]; a++)
-        if (!mask[proving->model->offset[i] + (size_t)a] && item->use[a] < least)
-            least = item->use[a];
-    return least;
-}
-
-static void sum_least(struct proving *proving, const uint8_t *mask)
-{
-    const struct cfn_model *model = proving->model;
-    int64_t sum = 0;
-    memset(proving->least, 0, ((size_t)model->time_count + 1) * sizeof *proving->least);
-    for (int32_t i = 0; i < model->node_count; i++)
-        for (uint32_t k = model->first_item[i]; k < model->first_item[i + 1]; k++) {
-            int64_t least = least_use(proving, i, &model->items[k], mask);
-            proving->least[model->items[k].left] += least;
-            proving->least[model->items[k].right] -= least;
-        }
-    for (int32_t time = 0; time < model->time_count; time++) {
-        sum += proving->least[time];
-        proving->least[time] = model->base[time] + sum;
-    }
-}
-
-static bool item_fits(const struct proving *proving, const struct cfn_model_item *item, int64_t more)
-{
-    for (int32_t t = item->left; t < item->right; t++)
-        if (proving->least[t] + more > proving->model->limit)
-            return false;
-    return true;
-}
-
-/* One item at a time: what several items of a value need together is not looked at. false: nothing fits. */
+/* values that do not fit beside everything else's least go; false: nothing fits */
 static bool drop_what_does_not_fit(struct proving *proving, uint8_t *mask)
 {
-    const struct cfn_model *model = proving->model;
-    bool any = true;
-    while (any) {
-        any = false;
-        sum_least(proving, mask);
-        for (int32_t i = 0; i < model->node_count; i++)
-            for (uint32_t k = model->first_item[i]; k < model->first_item[i + 1]; k++) {
-                int64_t least = least_use(proving, i, &model->items[k], mask), worst = INT64_MAX;
-                if (least == INT64_MAX)
-                    return false;
-                for (int32_t a = 0; a < model->size[i]; a++) { /* what fits, everything below it fits, too */
-                    uint8_t *gone = &mask[model->offset[i] + (size_t)a];
-                    int64_t use = model->items[k].use[a];
-                    if (*gone || use == least)
-                        continue;
-                    if (use >= worst || !item_fits(proving, &model->items[k], use - least)) {
-                        worst = use < worst ? use : worst;
-                        *gone = 1;
-                        any = true;
-                    }
-                }
-            }
-        proving->worker->work += (uint64_t)model->time_count + 8ull * model->first_item[model->node_count];
-    }
-    for (int32_t time = 0; time < model->time_count; time++)
-        if (proving->least[time] > model->limit)
-            return false;
-    return true;
+    return cfn_fits_drop(proving->model, mask, proving->least, &proving->worker->work);
 }
 
 /* ---- the bound of a leaf ---- */
@@ -197,7 +138,8 @@ static double direction(struct proving *proving)
 
 static double one_pass(struct proving *proving)
 {
-    proving->worker->work += 2 * proving->worker->trws.model->table_work + 2 * proving->model->forest_work;
+    proving->worker->work +=
+        2 * proving->worker->trws.model->table_work + 2 * proving->worker->trws.model->forest_work;
     return cfn_trws_iterate(&proving->worker->trws);
 }
 
@@ -307,7 +249,7 @@ static void add_leaf(struct proving *proving, const uint8_t *mask, int64_t bound
 
 static size_t start_size(const struct proving *proving)
 {
-    return (size_t)proving->model->time_count + proving->worker->trws.model->message_count;
+    return (size_t)proving->model->time_count + proving->whole->message_count;
 }
 
 /* what bound_of has ended with becomes the last leaf's start */
@@ -320,8 +262,9 @@ static void keep_start(struct proving *proving)
         return;
     for (size_t time = 0; time < times; time++)
         start[time] = (float)proving->centre[time];
-    for (size_t k = 0; k < proving->worker->trws.model->message_count; k++)
-        start[times + k] = (float)proving->centre_message[k];
+    cfn_narrow_widen(&proving->narrow, proving->centre_message, proving->whole_message);
+    for (size_t k = 0; k < proving->whole->message_count; k++)
+        start[times + k] = (float)proving->whole_message[k];
     leaves->started[leaves->count - 1] = 1;
 }
 
@@ -628,42 +571,56 @@ static void start_from_root(struct proving *proving)
     proving->from_multipliers = proving->worker->best_lambda;
 }
 
-/* where its own bound came from, when that was kept */
-static void start_from_leaf(struct proving *proving, int32_t at)
+/* Bounds are of the leaf's own values from here on, and start from the leaf's messages of the whole model. */
+static void narrow_to_leaf(struct proving *proving)
 {
-    const struct cfn_leaves *leaves = &proving->worker->leaves;
-    size_t times = (size_t)proving->model->time_count;
-    start_from_root(proving);
-    if (!leaves->started[at] || leaves->start_size != start_size(proving))
-        return;
-    const float *start = leaves->start + (size_t)at * leaves->start_size;
-    for (size_t time = 0; time < times; time++)
-        proving->leaf_multipliers[time] = (double)start[time];
-    for (size_t k = 0; k < proving->worker->trws.model->message_count; k++)
-        proving->leaf_message[k] = (double)start[times + k];
+    struct cfn_worker *worker = proving->worker;
+    cfn_trws_narrow(&worker->trws, NULL);
+    cfn_narrow_release(&proving->narrow);
+    cfn_narrow_create(proving->whole, proving->leaf, &proving->narrow);
+    if (worker->clusters)
+        cfn_narrow_complete(&proving->narrow, worker->clusters);
+    worker->work += proving->narrow.work;
+    cfn_trws_narrow(&worker->trws, &proving->narrow);
+    cfn_narrow_messages(&proving->narrow, proving->whole_message, proving->leaf_message);
     proving->from_message = proving->leaf_message;
     proving->from_multipliers = proving->leaf_multipliers;
 }
 
+/* where its own bound came from, when that was kept; the root's otherwise */
+static void start_from_leaf(struct proving *proving, int32_t at)
+{
+    const struct cfn_leaves *leaves = &proving->worker->leaves;
+    size_t times = (size_t)proving->model->time_count;
+    if (proving->worker->fixes && leaves->started[at] && leaves->start_size == start_size(proving)) {
+        const float *start = leaves->start + (size_t)at * leaves->start_size;
+        for (size_t time = 0; time < times; time++)
+            proving->leaf_multipliers[time] = (double)start[time];
+        for (size_t k = 0; k < proving->whole->message_count; k++)
+            proving->whole_message[k] = (double)start[times + k];
+    } else {
+        memcpy(proving->leaf_multipliers, proving->worker->best_lambda, times * sizeof(double));
+        memcpy(proving->whole_message, proving->message, proving->whole->message_count * sizeof(double));
+    }
+    narrow_to_leaf(proving);
+}
+
 /* The leaf again before it is branched on: its own multipliers and messages, from which its children start,
  * and what those say of each value. Its bound; INT64_MAX: it has no better answer. */
-static int64_t refine_leaf(struct proving *proving, int32_t at, int64_t bound)
+static int64_t refine_leaf(struct proving *proving, int64_t bound)
 {
     struct cfn_worker *worker = proving->worker;
     const struct cfn_model *model = proving->model;
-    start_from_leaf(proving, at);
     memset(proving->taken, 0, model->value_count * sizeof *proving->taken);
     int64_t own = bound_of(proving, proving->leaf, LEAF_STEPS);
-    memcpy(proving->leaf_message, proving->centre_message,
-           worker->trws.model->message_count * sizeof(double));
     memcpy(proving->leaf_multipliers, proving->centre, (size_t)model->time_count * sizeof(double));
-    proving->from_message = proving->leaf_message;
-    proving->from_multipliers = proving->leaf_multipliers;
+    cfn_narrow_widen(&proving->narrow, proving->centre_message, proving->whole_message);
     if (own >= worker->best.cost)
         return INT64_MAX;
     drop_by_value(proving, proving->leaf);
     if (!drop_what_does_not_fit(proving, proving->leaf) || empty(model, proving->leaf))
         return INT64_MAX;
+    narrow_to_leaf(proving);
     return own > bound ? own : bound;
 }
 
@@ -676,12 +633,14 @@ static void expand(struct proving *proving)
     int32_t at = cfn_leaves_least(leaves), count = leaves->count;
     int64_t bound = leaves->bound[at];
     memcpy(proving->leaf, leaves->mask + (size_t)at * model->value_count, model->value_count);
+    start_from_leaf(proving, at);
     if (worker->fixes)
-        bound = refine_leaf(proving, at, bound);
+        bound = refine_leaf(proving, bound);
     int32_t node = bound == INT64_MAX ? -1 : choose_node(proving, bound);
     if (node >= 0)
         part_values(proving, node, bound);
     double gain = node < 0 ? 0 : try_node(proving, proving->leaf, bound, node, CHILD_STEPS, true);
+    cfn_trws_narrow(&worker->trws, NULL);
     start_from_root(proving);
     if (worker->stopped) {
         leaves->count = count;
@@ -720,6 +679,8 @@ void cfn_prove_phase(struct cfn_worker *worker, double probing)
     if (!worker->has_best || worker->bound == INT64_MIN)
         return;
     proving.message = mem_alloc((worker->trws.model->message_count + 1) * sizeof *proving.message);
+    proving.whole = worker->trws.model;
+    proving.whole_message = mem_zalloc(worker->trws.model->message_count + 1, sizeof *proving.message);
     proving.leaf_message = mem_alloc((worker->trws.model->message_count + 1) * sizeof *proving.message);
     proving.leaf_multipliers = mem_zalloc(times, sizeof *proving.centre);
     proving.centre_message = mem_alloc((worker->trws.model->message_count + 1) * sizeof *proving.message);
@@ -749,10 +710,12 @@ void cfn_prove_phase(struct cfn_worker *worker, double probing)
     if (worker->leaves.begun)
         raise_bound(worker, worker->best.cost);
     worker->trws.dropped = NULL;
+    cfn_narrow_release(&proving.narrow);
     memcpy(worker->trws.message, proving.message,
            worker->trws.model->message_count * sizeof *proving.message);
     cfn_trws_price(&worker->trws, worker->best_lambda);
     free(proving.message);
+    free(proving.whole_message);
     free(proving.leaf_message);
     free(proving.leaf_multipliers);
     free(proving.centre_message);

@@ -68,9 +68,22 @@ void cfn_trws_release(struct cfn_trws *trws)
     *trws = (struct cfn_trws){0};
 }
 
+void cfn_trws_narrow(struct cfn_trws *trws, const struct cfn_narrow *narrow)
+{
+    trws->model = narrow ? &narrow->model : trws->narrow ? trws->narrow->of : trws->model;
+    trws->narrow = narrow;
+}
+
+/* where arrays by padded value, that callers give and get, have value a of node i */
+static size_t told_at(const struct cfn_trws *trws, int32_t i, int32_t a)
+{
+    size_t at = trws->model->offset[i] + (size_t)a;
+    return trws->narrow ? trws->narrow->of->offset[i] + (size_t)trws->narrow->value[at] : at;
+}
+
 static bool is_dropped(const struct cfn_trws *trws, int32_t i, int32_t a)
 {
-    return trws->dropped && trws->dropped[trws->model->offset[i] + (size_t)a];
+    return trws->dropped && a < trws->model->size[i] && trws->dropped[told_at(trws, i, a)];
 }
 
 void cfn_trws_price(struct cfn_trws *trws, const double *lambda)
@@ -500,7 +513,8 @@ static bool quick_values(struct cfn_trws *trws, int64_t *out)
         for (int32_t a = 0; a < model->size[i]; a++) {
             size_t at = model->offset[i] + (size_t)a;
             double size = least_cost[at] < 0 ? -least_cost[at] : least_cost[at];
-            out[at] = noted_cost(trws, (long double)least_cost[at] - DBL_EPSILON * (long double)size);
+            out[told_at(trws, i, a)] =
+                noted_cost(trws, (long double)least_cost[at] - DBL_EPSILON * (long double)size);
         }
     free(kept);
     free(least_cost);
@@ -567,8 +581,7 @@ int cfn_trws_certify_values(struct cfn_trws *trws, int64_t *out)
     }
     for (int32_t i = 0; i < model->node_count; i++)
         for (int32_t a = 0; a < model->size[i]; a++)
-            out[model->offset[i] + (size_t)a] =
-                careful_cost(model, &careful, least[model->offset[i] + (size_t)a], 2);
+            out[told_at(trws, i, a)] = careful_cost(model, &careful, least[model->offset[i] + (size_t)a], 2);
     split_release(&split);
     careful_release(&careful);
     free(least);
@@ -595,6 +608,8 @@ void cfn_trws_round(struct cfn_trws *trws, int32_t *value)
             if (trws->belief[a] < trws->belief[value[i]])
                 value[i] = a;
     }
+    for (int32_t i = 0; i < model->node_count && trws->narrow; i++)
+        value[i] = trws->narrow->value[model->offset[i] + (size_t)value[i]];
 }
 
 void cfn_price_node(const struct cfn_model *model, const double *prices, double scale, int32_t i, float *out)

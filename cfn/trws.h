@@ -3,14 +3,17 @@
 #ifndef TOAST_CFN_TRWS_H
 #define TOAST_CFN_TRWS_H
 
-#include "cfn/model.h"
+#include "cfn/narrow.h"
 
 struct cfn_trws {
     const struct cfn_model *model; /* borrowed */
-    double *message;               /* one per link, towards the node visited later in the running pass */
-    double *unary;                 /* costs with penalties; m->value_count */
-    double *belief, *share;        /* scratch of one node */
-    const uint8_t *dropped;        /* by padded value, not 0: costs drop_cost more; NULL: none; borrowed */
+    /* whose model this is; values are then told and asked for by the numbers of what it was made of. NULL:
+     * model's own; borrowed */
+    const struct cfn_narrow *narrow;
+    double *message;        /* one per link, towards the node visited later in the running pass */
+    double *unary;          /* costs with penalties; m->value_count */
+    double *belief, *share; /* scratch of one node */
+    const uint8_t *dropped; /* by padded value, not 0: costs drop_cost more; NULL: none; borrowed */
     /* 0 or more. Far above all costs it forbids, and 10^30 would, too; but messages add and take off shares
      * of it, and what is left of a sum with 10^30 in double is good to 10^14. */
     double drop_cost;
@@ -24,6 +27,8 @@ void cfn_trws_create(const struct cfn_model *model, struct cfn_trws *trws);
 void cfn_trws_release(struct cfn_trws *trws);
 /* on to a model with the same nodes and the same first links, and perhaps others; messages come along */
 void cfn_trws_move(struct cfn_trws *trws, const struct cfn_model *to);
+/* on to a narrow model of the one at hand, with messages that the caller fills in; NULL: back to that */
+void cfn_trws_narrow(struct cfn_trws *trws, const struct cfn_narrow *narrow);
 /* lambda (time_count, >= 0, cost per unit of usage; NULL: none) becomes prices and unary */
 void cfn_trws_price(struct cfn_trws *trws, const double *lambda);
 /* a forward and a backward pass; the bound as computed, without certificate, of the whole problem */
@@ -43,7 +48,8 @@ int64_t cfn_trws_certify(struct cfn_trws *trws);
  * single passes. */
 int64_t cfn_trws_certify_quickly(struct cfn_trws *trws);
 /* Certified: no assignment with value a of node i costs less than out[m->offset[i] + a]; INT64_MAX: there is
- * none. out: m->value_count. Messages stay as they are. -> single passes that it counts as. */
+ * none. out: m->value_count; what a narrow model leaves out stays as it was there. Messages stay as they are.
+ * -> single passes that it counts as. */
 int cfn_trws_certify_values(struct cfn_trws *trws, int64_t *out);
 /* values node by node: unary, rows of earlier neighbours as they were fixed, messages of later ones */
 void cfn_trws_round(struct cfn_trws *trws, int32_t *value);
