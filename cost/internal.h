@@ -528,6 +528,9 @@ uint32_t price_late_list(const struct price_scratch *scratch, uint32_t number);
  * group once */
 void price_late_add(struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel,
                     uint32_t behind, uint32_t *count);
+/* price.c: evaluator_measure, of a fresh scratch */
+void price_measure(struct price_scratch *scratch, const struct spmd_local *local,
+                   const struct cost_machine *machine, enum cost_order order, struct price_measured *out);
 /* makespan.c: the makespan of the kernels; out has its memory already. trace: NULL, or room for one interval
  * a kernel. */
 void price_run_kernels(struct price_scratch *scratch, const struct spmd_local *local,
