@@ -265,7 +265,10 @@ struct kernel {
     bool follows;      /* it is the next of one */
     bool beside;       /* of the chain's all_reduces: it runs as one with the one before it */
     bool looped;       /* of a loop that sends nothing, its marks included: collectives pass it by */
+    uint8_t traits;    /* late.c: bits KERNEL_*, as price_late_begin found them */
 };
+/* a collective; a computation (neither: a mark); to run behind what products wait for; of weights alone */
+enum { KERNEL_SENDS = 1, KERNEL_COMPUTES = 2, KERNEL_LATE = 4, KERNEL_OF_WEIGHTS = 8 };
 
 /* An optimization_barrier outside loops, where the compiler orders the program with it: the buffers of its
  * operands, in the pool, the barrier that those are read through, and its step. */
@@ -516,10 +519,8 @@ static inline uint32_t price_idle_list(const struct price_scratch *scratch)
 }
 /* sets `looped` of all kernels */
 void price_find_looped(struct price_scratch *scratch, const struct spmd_local *local);
-/* is the kernel to run behind what products wait for? Its step is no mark. */
-bool price_is_late(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel);
-/* no late kernels */
-void price_late_begin(struct price_scratch *scratch);
+/* finds the traits of all kernels; none is late yet */
+void price_late_begin(struct price_scratch *scratch, const struct spmd_local *local);
 /* the list that runs when late collective `number` is done; LATE_NONE: its group has later members */
 #define LATE_NONE UINT32_MAX
 uint32_t price_late_list(const struct price_scratch *scratch, uint32_t number);
