@@ -536,6 +536,8 @@ void price_measure(struct price_scratch *scratch, const struct spmd_local *local
  * a kernel. */
 void price_run_kernels(struct price_scratch *scratch, const struct spmd_local *local,
                        const struct cost_machine *machine, struct price_interval *trace, struct price *out);
+/* makespan.c: forgets the times of a run, for another one */
+void price_rewind(struct price_scratch *scratch, const struct spmd_local *local);
 /* prefetch.c, right after price_late_begin: puts gathers of weights into the lists of the kernels that they
  * are issued before */
 void price_prefetch(struct price_scratch *scratch, const struct spmd_local *local);
@@ -581,8 +583,6 @@ bool price_unfolded_peak(struct price_unfolded *unfolded, struct price *out);
 /* unfold_deep.c, of a scratch whose fold is deep: the same, told from shorter programs */
 bool price_deep_peak(struct price_scratch *scratch, const struct spmd_local *local,
                      const struct cost_machine *machine, struct price *out);
-/* forgets the times of a run, for another one */
-void price_unfolded_rewind(struct price_unfolded *unfolded);
 /* siblings.c, after price_combine, by COST_FUSE_SIBLINGS: shared_bytes of the kernels, and chains */
 void price_siblings(struct price_scratch *scratch, const struct spmd_local *local);
 /* Live ranges when the kernels run in the order of line (a permutation of s->kernels that

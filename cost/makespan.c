@@ -562,3 +562,11 @@ void price_run_kernels(struct price_scratch *scratch, const struct spmd_local *l
     out->exposed_ps = out->step_ps - out->compute_ps;
     out->critical_path_ps = longest;
 }
+
+/* arguments are as price_fuse left them */
+void price_rewind(struct price_scratch *scratch, const struct spmd_local *local)
+{
+    for (uint32_t value = 0; value < local->value_count; value++)
+        scratch->times[value] = (struct value_times){.of_weights = scratch->times[value].of_weights,
+                                                     .ahead = value < local->argument_count};
+}

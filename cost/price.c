@@ -159,7 +159,7 @@ static bool is_hopeless(const struct price_scratch *scratch, struct price_unfold
     price_run_kernels(unfolded->scratch, &unfolded->local, machine, NULL, near);
     bool hopeless = near->step_ps > scratch->hopeless_ps;
     if (!hopeless)
-        price_unfolded_rewind(unfolded);
+        price_rewind(unfolded->scratch, &unfolded->local);
     return hopeless;
 }
 
