@@ -551,8 +551,15 @@ struct joined {
     uint8_t kind, role;
 };
 enum { JOINED_KINDS = 16 }; /* kinds x sets of axes x roles that wait at a time; more start anew */
+/* times of collectives that were asked for: those of equal layers are asked for again and again */
+enum { KNOWN_TIMES = 8 };
+struct known_time {
+    int64_t bytes, ps; /* bytes 0: none */
+    uint8_t kind, axis_count, axes[MESH_MAX_AXES];
+};
 struct joining {
     struct joined tuple, alone, open[JOINED_KINDS];
+    struct known_time known[KNOWN_TIMES]; /* of one machine */
     uint32_t count, begun;
     /* 1 + the first and the last of the chain's all_reduces that run as one; 0: none since the last mark */
     uint32_t chain_first, chain_last;
