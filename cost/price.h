@@ -173,7 +173,7 @@ const struct fold *evaluator_fold_of(const struct evaluator *evaluator); /* borr
 uint32_t evaluator_fold_layers(const struct evaluator *evaluator); /* of the program; 0: it is not folded */
 
 /* One evaluation: walk + price. A session belongs to one thread and remembers prices by plan hash and
- * parts of walks. */
+ * parts of walks; the evaluator outlives it. Its working memory of a fold goes to the next session. */
 struct evaluator_session;
 struct evaluator_session *evaluator_session_create(const struct evaluator *evaluator);
 void evaluator_session_destroy(struct evaluator_session *evaluator_session);
