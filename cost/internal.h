@@ -532,12 +532,6 @@ void price_late_add(struct price_scratch *scratch, const struct spmd_local *loca
 /* price.c: evaluator_measure, of a fresh scratch */
 void price_measure(struct price_scratch *scratch, const struct spmd_local *local,
                    const struct cost_machine *machine, enum cost_order order, struct price_measured *out);
-/* makespan.c: the makespan of the kernels; out has its memory already. trace: NULL, or room for one interval
- * a kernel. */
-void price_run_kernels(struct price_scratch *scratch, const struct spmd_local *local,
-                       const struct cost_machine *machine, struct price_interval *trace, struct price *out);
-/* makespan.c: forgets the times of a run, for another one */
-void price_rewind(struct price_scratch *scratch, const struct spmd_local *local);
 /* prefetch.c, right after price_late_begin: puts gathers of weights into the lists of the kernels that they
  * are issued before */
 void price_prefetch(struct price_scratch *scratch, const struct spmd_local *local);
