@@ -230,7 +230,7 @@ bool thin_holds(const struct thin *thin, const struct plan *plan)
 void thin_init_copy(const struct thin *thin, struct plan *plan, const struct plan *from)
 {
     *plan = *from;
-    plan->cells = mem_zalloc((size_t)from->space_count * from->axis_count + 1, sizeof *plan->cells);
+    plan->cells = mem_alloc(((size_t)from->space_count * from->axis_count + 1) * sizeof *plan->cells);
     plan->regather = mem_alloc((size_t)from->argument_count + 1);
     plan->whole = mem_alloc((size_t)from->group_count + 1);
     thin_copy(thin, plan, from);

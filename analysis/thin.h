@@ -23,8 +23,8 @@ void thin_destroy(struct thin *thin); /* NULL is fine */
 /* For plan_apply alone, from plan_context_start on: decisions of it make thin plans, with the effects and the
  * hashes that they have on context. Borrowed. */
 const struct plan_context *thin_context(const struct thin *thin);
-/* plan_init_copy of a thin plan: of what is left; all else is as good as not there. As fast at any depth, as
- * memory that nobody touches is free. */
+/* plan_init_copy of a thin plan: of what is left; all else is never set, as nobody reads it. As fast at any
+ * depth, as memory that nobody touches is free. */
 void thin_init_copy(const struct thin *thin, struct plan *plan, const struct plan *from);
 /* plan_copy of a thin plan to one that was a thin plan before, likewise */
 void thin_copy(const struct thin *thin, struct plan *to, const struct plan *from);

@@ -10,14 +10,6 @@
  * exceptions (a gather that waits lets another go first). */
 #include "cost/beaten.h"
 
-/* forgets the times of a run */
-static void rewind_times(struct price_scratch *scratch, const struct spmd_local *local)
-{
-    for (uint32_t value = 0; value < local->value_count; value++)
-        scratch->times[value] = (struct value_times){.of_weights = scratch->times[value].of_weights,
-                                                     .ahead = value < local->argument_count};
-}
-
 static void run(struct price_scratch *scratch, const struct spmd_local *local,
                 const struct cost_machine *machine, struct price_unfolded **unfolded, struct price *out)
 {
@@ -48,9 +40,9 @@ bool price_is_beaten(struct price_scratch *scratch, const struct spmd_local *loc
     if (!timed->known)
         *out = timed->early;
     else if (timed->unfolded)
-        price_unfolded_rewind(timed->unfolded);
+        price_rewind(timed->unfolded->scratch, &timed->unfolded->local);
     else
-        rewind_times(scratch, local);
+        price_rewind(scratch, local);
     return !timed->known;
 }
 

@@ -16,7 +16,13 @@ bool price_is_beaten(struct price_scratch *scratch, const struct spmd_local *loc
 void price_run_in_order(struct price_scratch *scratch, const struct spmd_local *local,
                         const struct cost_machine *machine, const struct price_timed *timed,
                         struct price *out);
-/* makespan.c: bytes of gathered weights that may wait beside what is held */
+/* makespan.c: the makespan of the kernels; out has its memory already. trace: NULL, or room for one interval
+ * a kernel. */
+void price_run_kernels(struct price_scratch *scratch, const struct spmd_local *local,
+                       const struct cost_machine *machine, struct price_interval *trace, struct price *out);
+/* .. forgets the times of a run, for another one */
+void price_rewind(struct price_scratch *scratch, const struct spmd_local *local);
+/* .. bytes of gathered weights that may wait beside what is held */
 int64_t price_gather_room(const struct cost_machine *machine, const struct price *price);
 
 #endif

@@ -28,6 +28,14 @@ struct workshop {
     struct equal *equals;          /* 1 << MEMO_BITS; NULL: none yet */
 };
 
+/* Workshops of the fold that no session has: the next one finds its arrays grown and its tables made. */
+enum { IDLE_MOST = 4 };
+struct idle {
+    pthread_mutex_t lock;
+    struct workshop workshops[IDLE_MOST];
+    uint32_t count;
+};
+
 /* From so many ops on all sessions of an evaluator price the whole program in one workshop, one at a time: of
  * 96 layers each takes 40 MB, and next to all prices are of the fold. */
 enum { SHARED_OPERATIONS = 1 << 15 };
@@ -46,6 +54,7 @@ struct evaluator {
     bool doubted; /* its peaks near the limit */
     bool trusted; /* it says what the whole program would */
     struct price_least *least, *folded_least;
+    struct idle *idle;
     /* of large programs; else NULL */
     struct shared {
         pthread_mutex_t lock;
@@ -202,6 +211,8 @@ enum error_code evaluator_create(const struct plan_context *context, const struc
     evaluator->options = *options;
     evaluator->program = price_program_create(plan_context_nda(context));
     evaluator->least = price_least_create(evaluator->program, machine, NULL);
+    evaluator->idle = mem_zalloc(1, sizeof *evaluator->idle);
+    pthread_mutex_init(&evaluator->idle->lock, NULL);
     if (plan_context_nda(context)->program->op_count >= SHARED_OPERATIONS) {
         evaluator->shared = mem_zalloc(1, sizeof *evaluator->shared);
         pthread_mutex_init(&evaluator->shared->lock, NULL);
@@ -225,14 +236,26 @@ void evaluator_destroy(struct evaluator *evaluator)
     if (evaluator->shared)
         pthread_mutex_destroy(&evaluator->shared->lock);
     free(evaluator->shared);
+    pthread_mutex_destroy(&evaluator->idle->lock);
+    free(evaluator->idle);
     price_program_destroy(evaluator->program);
     free(evaluator);
+}
+
+static void release_idle(const struct evaluator *evaluator)
+{
+    struct idle *idle = evaluator->idle;
+    pthread_mutex_lock(&idle->lock);
+    while (idle->count)
+        release_workshop(&idle->workshops[--idle->count]);
+    pthread_mutex_unlock(&idle->lock);
 }
 
 void evaluator_rest(const struct evaluator *evaluator)
 {
     if (!evaluator->shared)
         return;
+    release_idle(evaluator);
     pthread_mutex_lock(&evaluator->shared->lock);
     release_workshop(&evaluator->shared->whole);
     pthread_mutex_unlock(&evaluator->shared->lock);
@@ -240,6 +263,7 @@ void evaluator_rest(const struct evaluator *evaluator)
 
 bool evaluator_fold(struct evaluator *evaluator, uint32_t kept)
 {
+    release_idle(evaluator);
     price_least_destroy(evaluator->folded_least);
     price_program_destroy(evaluator->folded_program);
     free(evaluator->folded_context);
@@ -300,6 +324,14 @@ const struct spmd_options *evaluator_options(const struct evaluator *evaluator)
     return &evaluator->options;
 }
 
+void evaluator_measure(const struct evaluator *evaluator, const struct spmd_local *local,
+                       enum cost_order order, struct price_measured *out)
+{
+    struct price_scratch *scratch = price_scratch_create(evaluator->program);
+    price_measure(scratch, local, &evaluator->machine, order, out);
+    price_scratch_destroy(scratch);
+}
+
 const struct price *evaluator_unsharded(const struct evaluator *evaluator)
 {
     return &evaluator->unsharded;
@@ -313,12 +345,38 @@ struct evaluator_session *evaluator_session_create(const struct evaluator *evalu
     return evaluator_session;
 }
 
+/* a workshop of the fold for a session that has none */
+static void take_workshop(struct evaluator_session *session)
+{
+    struct idle *idle = session->evaluator->idle;
+    if (session->folded.scratch)
+        return;
+    pthread_mutex_lock(&idle->lock);
+    if (idle->count)
+        session->folded = idle->workshops[--idle->count];
+    pthread_mutex_unlock(&idle->lock);
+    if (!session->folded.scratch)
+        session->folded.scratch = price_scratch_create(session->evaluator->folded_program);
+}
+
+static void give_back(struct evaluator_session *session)
+{
+    struct idle *idle = session->evaluator->idle;
+    pthread_mutex_lock(&idle->lock);
+    if (session->folded.scratch && session->evaluator->fold && idle->count < IDLE_MOST) {
+        idle->workshops[idle->count++] = session->folded;
+        session->folded = (struct workshop){0};
+    }
+    pthread_mutex_unlock(&idle->lock);
+    release_workshop(&session->folded);
+}
+
 void evaluator_session_destroy(struct evaluator_session *evaluator_session)
 {
     if (!evaluator_session)
         return;
     release_workshop(&evaluator_session->whole);
-    release_workshop(&evaluator_session->folded);
+    give_back(evaluator_session);
     free(evaluator_session->memo);
     free(evaluator_session);
 }
@@ -424,8 +482,7 @@ static enum error_code price_fold(struct evaluator_session *session, const struc
                                   unfolded};
         struct stage stage = {evaluator->folded_context, &fold, evaluator->folded_least};
         struct memo fresh = fresh_memo(key, limits);
-        if (!session->folded.scratch)
-            session->folded.scratch = price_scratch_create(evaluator->folded_program);
+        take_workshop(session);
         TRY(price_once(evaluator, &stage, plan, limits, &session->folded, &fresh.price, &fresh.rough, e));
         fresh.refused = !is_believed(session->folded.scratch, &fresh.price);
         *memo = fresh;

@@ -265,7 +265,10 @@ struct kernel {
     bool follows;      /* it is the next of one */
     bool beside;       /* of the chain's all_reduces: it runs as one with the one before it */
     bool looped;       /* of a loop that sends nothing, its marks included: collectives pass it by */
+    uint8_t traits;    /* late.c: bits KERNEL_*, as price_late_begin found them */
 };
+/* a collective; a computation (neither: a mark); to run behind what products wait for; of weights alone */
+enum { KERNEL_SENDS = 1, KERNEL_COMPUTES = 2, KERNEL_LATE = 4, KERNEL_OF_WEIGHTS = 8 };
 
 /* An optimization_barrier outside loops, where the compiler orders the program with it: the buffers of its
  * operands, in the pool, the barrier that those are read through, and its step. */
@@ -516,10 +519,8 @@ static inline uint32_t price_idle_list(const struct price_scratch *scratch)
 }
 /* sets `looped` of all kernels */
 void price_find_looped(struct price_scratch *scratch, const struct spmd_local *local);
-/* is the kernel to run behind what products wait for? Its step is no mark. */
-bool price_is_late(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel);
-/* no late kernels */
-void price_late_begin(struct price_scratch *scratch);
+/* finds the traits of all kernels; none is late yet */
+void price_late_begin(struct price_scratch *scratch, const struct spmd_local *local);
 /* the list that runs when late collective `number` is done; LATE_NONE: its group has later members */
 #define LATE_NONE UINT32_MAX
 uint32_t price_late_list(const struct price_scratch *scratch, uint32_t number);
@@ -528,10 +529,9 @@ uint32_t price_late_list(const struct price_scratch *scratch, uint32_t number);
  * group once */
 void price_late_add(struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel,
                     uint32_t behind, uint32_t *count);
-/* makespan.c: the makespan of the kernels; out has its memory already. trace: NULL, or room for one interval
- * a kernel. */
-void price_run_kernels(struct price_scratch *scratch, const struct spmd_local *local,
-                       const struct cost_machine *machine, struct price_interval *trace, struct price *out);
+/* price.c: evaluator_measure, of a fresh scratch */
+void price_measure(struct price_scratch *scratch, const struct spmd_local *local,
+                   const struct cost_machine *machine, enum cost_order order, struct price_measured *out);
 /* prefetch.c, right after price_late_begin: puts gathers of weights into the lists of the kernels that they
  * are issued before */
 void price_prefetch(struct price_scratch *scratch, const struct spmd_local *local);
@@ -545,8 +545,15 @@ struct joined {
     uint8_t kind, role;
 };
 enum { JOINED_KINDS = 16 }; /* kinds x sets of axes x roles that wait at a time; more start anew */
+/* times of collectives that were asked for: those of equal layers are asked for again and again */
+enum { KNOWN_TIMES = 8 };
+struct known_time {
+    int64_t bytes, ps; /* bytes 0: none */
+    uint8_t kind, axis_count, axes[MESH_MAX_AXES];
+};
 struct joining {
     struct joined tuple, alone, open[JOINED_KINDS];
+    struct known_time known[KNOWN_TIMES]; /* of one machine */
     uint32_t count, begun;
     /* 1 + the first and the last of the chain's all_reduces that run as one; 0: none since the last mark */
     uint32_t chain_first, chain_last;
@@ -577,8 +584,6 @@ bool price_unfolded_peak(struct price_unfolded *unfolded, struct price *out);
 /* unfold_deep.c, of a scratch whose fold is deep: the same, told from shorter programs */
 bool price_deep_peak(struct price_scratch *scratch, const struct spmd_local *local,
                      const struct cost_machine *machine, struct price *out);
-/* forgets the times of a run, for another one */
-void price_unfolded_rewind(struct price_unfolded *unfolded);
 /* siblings.c, after price_combine, by COST_FUSE_SIBLINGS: shared_bytes of the kernels, and chains */
 void price_siblings(struct price_scratch *scratch, const struct spmd_local *local);
 /* Live ranges when the kernels run in the order of line (a permutation of s->kernels that

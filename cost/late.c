@@ -39,19 +39,30 @@ void price_find_looped(struct price_scratch *scratch, const struct spmd_local *l
     }
 }
 
-bool price_is_late(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel)
+/* is the step to run behind what products wait for? */
+static bool is_late(const struct price_scratch *scratch, const struct spmd_step *step)
 {
-    const struct spmd_step *step = &local->steps[scratch->kernels[kernel].step];
     for (uint32_t result = step->results; result < step->results + step->result_count; result++)
         if (scratch->uses[result].feeds_matmul)
             return false;
     return step->result_count > 0;
 }
 
-void price_late_begin(struct price_scratch *scratch)
+/* what the passes over the kernels ask of each again and again: steps and values are far apart */
+static uint8_t traits_of(const struct price_scratch *scratch, const struct spmd_step *step)
+{
+    bool of_weights = step->result_count && scratch->times[step->results].of_weights;
+    return (uint8_t)((spmd_step_is_collective(step) ? KERNEL_SENDS : 0) |
+                     (step_is_local(step->kind) ? KERNEL_COMPUTES : 0) |
+                     (is_late(scratch, step) ? KERNEL_LATE : 0) | (of_weights ? KERNEL_OF_WEIGHTS : 0));
+}
+
+void price_late_begin(struct price_scratch *scratch, const struct spmd_local *local)
 {
     GROW(scratch->late, scratch->late_room, scratch->kernel_count + 2);
     memset(scratch->late, 0, (scratch->kernel_count + 2) * sizeof *scratch->late);
+    for (uint32_t i = 0; i < scratch->kernel_count; i++)
+        scratch->kernels[i].traits = traits_of(scratch, &local->steps[scratch->kernels[i].step]);
 }
 
 static void append(struct price_scratch *scratch, uint32_t list, uint32_t kernel)

@@ -335,7 +335,7 @@ static int64_t fill_wait(struct run *run, int64_t ps)
     for (uint32_t at = late[0].first; at && late[at - 1].behind + later_by < run->chain_count;
          at = late[0].first) {
         const struct kernel *kernel = &run->scratch->kernels[at - 1];
-        bool computes = step_is_local(run->local->steps[kernel->step].kind);
+        bool computes = kernel->traits & KERNEL_COMPUTES;
         if (computes && covered >= ps)
             break;
         covered += computes ? times_trips(kernel->ps, run->local->steps[kernel->step].trips) : 0;
@@ -371,23 +371,20 @@ static int64_t run_late(struct run *run)
     return longest;
 }
 
-static inline bool in_chain(const struct price_scratch *scratch, const struct spmd_local *local,
-                            uint32_t kernel)
+static inline bool is_mark(const struct kernel *kernel)
 {
-    const struct spmd_step *step = &local->steps[scratch->kernels[kernel].step];
-    return spmd_step_is_collective(step) && !scratch->times[step->results].of_weights &&
-           !price_is_late(scratch, local, kernel);
+    return !(kernel->traits & (KERNEL_SENDS | KERNEL_COMPUTES)) && !kernel->looped;
 }
 
 /* counts the collectives of the chain from a kernel to the next mark */
 static void begin_chain(struct run *run, uint32_t kernel)
 {
+    const uint8_t kind = KERNEL_SENDS | KERNEL_LATE | KERNEL_OF_WEIGHTS;
     run->chain_count = run->chain_total = 0;
     for (uint32_t i = kernel; i < run->scratch->kernel_count; i++) {
-        const struct spmd_step *step = &run->local->steps[run->scratch->kernels[i].step];
-        if (!spmd_step_is_collective(step) && !step_is_local(step->kind) && !run->scratch->kernels[i].looped)
+        if (is_mark(&run->scratch->kernels[i]))
             break;
-        run->chain_total += in_chain(run->scratch, run->local, i);
+        run->chain_total += (run->scratch->kernels[i].traits & kind) == KERNEL_SENDS;
     }
 }
 
@@ -415,28 +412,27 @@ static int64_t issue_gathers(struct run *run, uint32_t index)
 /* the next kernel of the program: now, or put off */
 static int64_t take_kernel(struct run *run, uint32_t index)
 {
-    const struct spmd_step *step = &run->local->steps[run->scratch->kernels[index].step];
+    const struct kernel *kernel = &run->scratch->kernels[index];
     if (!run->gradients_late)
         return run_kernel(run, index);
-    bool collective = spmd_step_is_collective(step);
-    bool looped = run->scratch->kernels[index].looped;
-    if (!collective && !step_is_local(step->kind) && !looped) {
+    if (is_mark(kernel)) {
         int64_t path_ps = run_late(run);
         begin_chain(run, index + 1);
         return later(path_ps, run_kernel(run, index));
     }
-    if (!looped && price_is_late(run->scratch, run->local, index)) {
+    if (!kernel->looped && kernel->traits & KERNEL_LATE) {
         price_late_add(run->scratch, run->local, index, run->chain_count, &run->late_count);
         return 0;
     }
-    if (run->scratch->late[index].issued || run->scratch->kernels[index].led_by)
+    if (run->scratch->late[index].issued || kernel->led_by)
         return 0;
     int64_t path_ps = issue_gathers(run, index);
     path_ps = later(path_ps, run_leader(run, index));
     path_ps = later(path_ps, use_idle_link(run));
-    if (collective && !run->scratch->times[step->results].of_weights) {
+    if ((kernel->traits & (KERNEL_SENDS | KERNEL_OF_WEIGHTS)) == KERNEL_SENDS) {
         run->chain_count++;
-        path_ps = later(path_ps, fill_wait(run, times_trips(run->scratch->kernels[index].ps, step->trips)));
+        path_ps =
+            later(path_ps, fill_wait(run, times_trips(kernel->ps, run->local->steps[kernel->step].trips)));
     }
     return path_ps;
 }
@@ -543,7 +539,7 @@ void price_run_kernels(struct price_scratch *scratch, const struct spmd_local *l
     run.blocking = machine->backend->blocking;
     run.gradients_late = machine->asynchronous && machine->backend->gradients_late;
     if (run.gradients_late) {
-        price_late_begin(scratch);
+        price_late_begin(scratch, local);
         price_prefetch(scratch, local);
         begin_chain(&run, 0);
     }
@@ -565,4 +561,12 @@ void price_run_kernels(struct price_scratch *scratch, const struct spmd_local *l
     out->communication_ps = run.clock.communication_ps;
     out->exposed_ps = out->step_ps - out->compute_ps;
     out->critical_path_ps = longest;
+}
+
+/* arguments are as price_fuse left them */
+void price_rewind(struct price_scratch *scratch, const struct spmd_local *local)
+{
+    for (uint32_t value = 0; value < local->value_count; value++)
+        scratch->times[value] = (struct value_times){.of_weights = scratch->times[value].of_weights,
+                                                     .ahead = value < local->argument_count};
 }

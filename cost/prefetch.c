@@ -133,7 +133,7 @@ static void sweep_collective(struct sweep *sweep, uint32_t at)
     for (uint32_t result = 0; result < step->result_count; result++)
         settle(sweep, step->results + result);
     note_wanted(sweep, kernel, at + 1);
-    if (scratch->times[step->results].of_weights && step->kind == SPMD_ALL_GATHER) {
+    if (kernel->traits & KERNEL_OF_WEIGHTS && step->kind == SPMD_ALL_GATHER) {
         push_gather(sweep, at);
     } else {
         scratch->late[at].issue_next = 0;
@@ -150,7 +150,7 @@ static void sweep_computation(struct sweep *sweep, uint32_t at)
 {
     const struct kernel *kernel = &sweep->scratch->kernels[at];
     const struct spmd_step *step = &sweep->local->steps[kernel->step];
-    if (step->result_count && sweep->scratch->times[step->results].of_weights) {
+    if (kernel->traits & KERNEL_OF_WEIGHTS) {
         if (sweep->scratch->times[step->results].wanted)
             note_wanted(sweep, kernel, sweep->scratch->times[step->results].wanted);
         return;
@@ -178,13 +178,13 @@ void price_prefetch(struct price_scratch *scratch, const struct spmd_local *loca
     struct sweep sweep = {.scratch = scratch, .local = local};
     GROW(scratch->waiting, scratch->waiting_room, scratch->kernel_count + 1);
     for (uint32_t at = (uint32_t)scratch->kernel_count; at-- > 0;) {
-        const struct spmd_step *step = &local->steps[scratch->kernels[at].step];
-        bool collective = spmd_step_is_collective(step), looped = scratch->kernels[at].looped;
-        if (!collective && !step_is_local(step->kind) && !looped)
+        bool looped = scratch->kernels[at].looped;
+        uint8_t traits = scratch->kernels[at].traits;
+        if (!(traits & (KERNEL_SENDS | KERNEL_COMPUTES)) && !looped)
             end_region(&sweep);
-        else if (!looped && price_is_late(scratch, local, at))
+        else if (!looped && traits & KERNEL_LATE)
             continue;
-        else if (collective)
+        else if (traits & KERNEL_SENDS)
             sweep_collective(&sweep, at);
         else
             sweep_computation(&sweep, at);

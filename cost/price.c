@@ -159,7 +159,7 @@ static bool is_hopeless(const struct price_scratch *scratch, struct price_unfold
     price_run_kernels(unfolded->scratch, &unfolded->local, machine, NULL, near);
     bool hopeless = near->step_ps > scratch->hopeless_ps;
     if (!hopeless)
-        price_unfolded_rewind(unfolded);
+        price_rewind(unfolded->scratch, &unfolded->local);
     return hopeless;
 }
 
@@ -259,17 +259,34 @@ bool price_reorder_to_peak(struct spmd_local *local, const struct cost_machine *
     return true;
 }
 
+/* of a scratch whose kernels have their times; the price is that of the steps as they stand */
+static struct price_interval *trace_kernels(struct price_scratch *scratch, const struct spmd_local *local,
+                                            const struct cost_machine *machine, struct price *price,
+                                            uint32_t *count)
+{
+    struct price_interval *trace = mem_zalloc(scratch->kernel_count + 1, sizeof *trace);
+    price_run_kernels(scratch, local, machine, trace, price);
+    *count = (uint32_t)scratch->kernel_count;
+    return trace;
+}
+
 struct price_interval *price_trace(const struct spmd_local *local, const struct cost_machine *machine,
                                    uint32_t *count)
 {
     struct price_scratch *scratch = NULL;
     struct price price;
     analyse(local, machine, &scratch, &price);
-    struct price_interval *trace = mem_zalloc(scratch->kernel_count + 1, sizeof *trace);
-    price_run_kernels(scratch, local, machine, trace, &price);
-    *count = (uint32_t)scratch->kernel_count;
+    struct price_interval *trace = trace_kernels(scratch, local, machine, &price, count);
     price_scratch_destroy(scratch);
     return trace;
+}
+
+static int64_t *times_of_steps(const struct price_scratch *scratch, const struct spmd_local *local)
+{
+    int64_t *times = mem_zalloc((size_t)local->step_count + 1, sizeof *times);
+    for (size_t i = 0; i < scratch->kernel_count; i++)
+        times[scratch->kernels[i].step] = scratch->kernels[i].ps;
+    return times;
 }
 
 int64_t *price_step_times(const struct spmd_local *local, const struct cost_machine *machine)
@@ -277,9 +294,7 @@ int64_t *price_step_times(const struct spmd_local *local, const struct cost_mach
     struct price_scratch *scratch = NULL;
     struct price price;
     analyse(local, machine, &scratch, &price);
-    int64_t *times = mem_zalloc((size_t)local->step_count + 1, sizeof *times);
-    for (size_t i = 0; i < scratch->kernel_count; i++)
-        times[scratch->kernels[i].step] = scratch->kernels[i].ps;
+    int64_t *times = times_of_steps(scratch, local);
     price_scratch_destroy(scratch);
     return times;
 }
@@ -415,20 +430,21 @@ struct price_live *price_live_at(const struct spmd_local *local, const struct co
     return live;
 }
 
-void price_held_find(const struct spmd_local *local, const struct cost_machine *machine,
-                     enum cost_order order, struct price_held *out)
+static const struct kernel *line_in(struct price_scratch *scratch, const struct spmd_local *local,
+                                    enum cost_order order)
 {
-    struct price_scratch *scratch = NULL;
-    struct price price;
-    find_kernels(local, machine, &scratch, &price);
     const struct kernel *line = scratch->kernels;
     if (order == COST_ORDER_HIDING)
         line = price_hiding(scratch, local);
     if (order == COST_ORDER_DEPTH_FIRST || order == COST_ORDER_MEMORY)
         line = price_depth_first(scratch, local);
-    if (order == COST_ORDER_MEMORY)
-        line = price_by_memory(scratch);
-    price_memory(scratch, local, line, order, &price);
+    return order == COST_ORDER_MEMORY ? price_by_memory(scratch) : line;
+}
+
+static void find_held(struct price_scratch *scratch, const struct spmd_local *local, enum cost_order order,
+                      struct price *price, struct price_held *out)
+{
+    price_memory(scratch, local, line_in(scratch, local, order), order, price);
     *out = (struct price_held){.count = (uint32_t)scratch->kernel_count,
                                .alive = mem_zalloc(scratch->kernel_count + 1, sizeof *out->alive)};
     for (uint32_t i = 0; i < out->count; i++) {
@@ -436,13 +452,26 @@ void price_held_find(const struct spmd_local *local, const struct cost_machine *
         out->peak = out->alive[i] > out->alive[out->peak] ? i : out->peak;
     }
     out->live = live_in(scratch, local, out->peak, out->count > 0, &out->live_count);
-    price_scratch_destroy(scratch);
 }
 
-void price_held_release(struct price_held *held)
+void price_measure(struct price_scratch *scratch, const struct spmd_local *local,
+                   const struct cost_machine *machine, enum cost_order order, struct price_measured *out)
 {
-    free(held->alive);
-    free(held->live);
+    struct price held, price;
+    find_kernels(local, machine, &scratch, &price);
+    held = price;
+    out->step_times = times_of_steps(scratch, local);
+    find_held(scratch, local, order, &held, &out->held);
+    price_memory(scratch, local, scratch->kernels, (enum cost_order)local->order, &price);
+    out->trace = trace_kernels(scratch, local, machine, &price, &out->trace_count);
+}
+
+void price_measured_release(struct price_measured *measured)
+{
+    free(measured->step_times);
+    free(measured->trace);
+    free(measured->held.alive);
+    free(measured->held.live);
 }
 
 /* ---------------------------------------------------------------- C(s) */

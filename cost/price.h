@@ -108,16 +108,23 @@ struct price_live *price_live_at(const struct spmd_local *local, const struct co
                                  uint32_t step, uint32_t *count);
 
 /* What is alive when kernels run in one of the orders that the price tries, as it places them: the steps of
- * price_reorder_to_peak may do otherwise where barriers hold them. Owned (price_held_release). */
+ * price_reorder_to_peak may do otherwise where barriers hold them. */
 struct price_held {
     int64_t *alive;       /* bytes at each place of the order, `count` of them */
     uint32_t count, peak; /* the place at which most is alive; what is alive there is in `live` */
     struct price_live *live;
     uint32_t live_count;
 };
-void price_held_find(const struct spmd_local *local, const struct cost_machine *machine,
-                     enum cost_order order, struct price_held *out);
-void price_held_release(struct price_held *held);
+
+/* What a report shows of one plan: price_step_times, price_trace, and what is held in one of the orders that
+ * the price tries. Owned (price_measured_release). */
+struct price_measured {
+    int64_t *step_times;
+    struct price_interval *trace;
+    uint32_t trace_count;
+    struct price_held held;
+};
+void price_measured_release(struct price_measured *measured);
 
 /* C(s) = RT + MP relative to the unsharded module, in 2^-32 fixed point (int64). MP = 10 (peak - limit) /
  * limit above it: the paper's constant C; chosen, not tuned. */
@@ -147,6 +154,9 @@ const struct plan_context *evaluator_context(const struct evaluator *evaluator);
 const struct cost_machine *evaluator_machine(const struct evaluator *evaluator);
 const struct spmd_options *evaluator_options(const struct evaluator *evaluator);
 const struct price *evaluator_unsharded(const struct evaluator *evaluator);
+/* of a walk of the whole program */
+void evaluator_measure(const struct evaluator *evaluator, const struct spmd_local *local,
+                       enum cost_order order, struct price_measured *out);
 /* Lets evaluator_price_folded price the program with its repeated layers cut to `kept` (analysis/fold.h;
  * even, at least 4), or as a whole where kept is 0. false: it does not fold so; it is priced as a whole then.
  * Before any session of the evaluator is created. */
@@ -163,7 +173,7 @@ const struct fold *evaluator_fold_of(const struct evaluator *evaluator); /* borr
 uint32_t evaluator_fold_layers(const struct evaluator *evaluator); /* of the program; 0: it is not folded */
 
 /* One evaluation: walk + price. A session belongs to one thread and remembers prices by plan hash and
- * parts of walks. */
+ * parts of walks; the evaluator outlives it. Its working memory of a fold goes to the next session. */
 struct evaluator_session;
 struct evaluator_session *evaluator_session_create(const struct evaluator *evaluator);
 void evaluator_session_destroy(struct evaluator_session *evaluator_session);

@@ -517,15 +517,6 @@ static void add_kernels(struct price_unfolded *out)
     }
 }
 
-void price_unfolded_rewind(struct price_unfolded *unfolded)
-{
-    struct value_times *times = unfolded->scratch->times;
-    for (uint32_t value = 0; value < unfolded->local.value_count; value++)
-        times[value] = value < unfolded->local.argument_count
-                           ? unfolded->work->scratch->times[value]
-                           : (struct value_times){.of_weights = times[value].of_weights};
-}
-
 struct price_unfolded *price_unfold(struct price_scratch *scratch, const struct spmd_local *local,
                                     const struct cost_machine *machine, const struct fold_shorter *shorter)
 {

@@ -283,6 +283,7 @@ static enum error_code complete_report(const struct finishing *finishing, struct
     planner_job_describe(j, finishing->whole, report);
     warn_of_forms(j, report);
     report_add_constraints(report, &finishing->constraints);
+    evaluator_rest(j->evaluator);
     return ERROR_OK;
 }
 
@@ -354,6 +355,7 @@ enum error_code planner_job_finish(const struct planner_job *j, const struct sea
 {
     struct finishing finishing = {.j = j, .state = state, .whole = whole, .out = out};
     memset(out, 0, sizeof *out);
+    evaluator_rest(j->evaluator);
     planner_job_best(j, state, whole, &finishing.best);
     return end(&finishing, finish(&finishing, snapshot, false, e));
 }
@@ -402,6 +404,7 @@ enum error_code planner_job_end(struct planner_job *j, const struct search_state
     if (!planner_job_wants_network(j, whole))
         return planner_job_finish(j, state, snapshot, whole, out, e);
     planner_stage(j->request, "network");
+    evaluator_rest(j->evaluator);
     /* the quick network is mostly one thread's work, and seldom wins; others take longer than all else. Of
      * large programs both at once take most memory (240 instead of 190 MB at 96 layers). */
     if (j->request->threads > 1 && j->request->method == PLANNER_AUTO &&

@@ -20,11 +20,9 @@ static void add_span(uint16_t *lane, int64_t span_ps, int64_t from_ps, int64_t u
     }
 }
 
-void report_lanes_make(const struct spmd_local *local, const struct cost_machine *machine,
+void report_lanes_make(const struct spmd_local *local, const struct price_interval *trace, uint32_t count,
                        struct report_lanes *out)
 {
-    uint32_t count;
-    struct price_interval *trace = price_trace(local, machine, &count);
     *out = (struct report_lanes){0};
     for (uint32_t i = 0; i < count; i++)
         out->span_ps = trace[i].end_ps > out->span_ps ? trace[i].end_ps : out->span_ps;
@@ -35,7 +33,43 @@ void report_lanes_make(const struct spmd_local *local, const struct cost_machine
             add_span(sends ? out->communication : out->compute, out->span_ps, trace[i].start_ps,
                      trace[i].end_ps);
     }
-    free(trace);
+}
+
+uint32_t report_kernels_find(const struct spmd_local *local, const struct price_interval *trace,
+                             uint32_t count, struct report_kernel *out)
+{
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct spmd_step *step = &local->steps[trace[i].step];
+        if (trace[i].end_ps > trace[i].start_ps)
+            out[found++] = (struct report_kernel){trace[i], step->kind, step->op};
+    }
+    return found;
+}
+
+static void add_kernel(const struct ir_program *program, const struct report_kernel *kernel, struct text *out)
+{
+    const struct price_interval *at = &kernel->interval;
+    const char *name = kernel->kind == SPMD_OP ? ir_op_name(program, kernel->op)
+                                               : spmd_step_kind_name((enum spmd_step_kind)kernel->kind);
+    bool sends = kernel->kind >= SPMD_ALL_GATHER && kernel->kind <= SPMD_PERMUTE;
+    text_printf(out,
+                ",\n{\"name\": \"%s\", \"ph\": \"X\", \"pid\": 1, \"tid\": %d, \"ts\": %.6f, \"dur\": "
+                "%.6f, \"args\": {\"step\": %u, \"line\": %u, \"exposed_us\": %.6f}}",
+                name, sends ? 2 : 1, (double)at->start_ps / 1e6, (double)(at->end_ps - at->start_ps) / 1e6,
+                at->step, kernel->op == SPMD_NONE ? 0 : program->ops[kernel->op].line,
+                (double)at->exposed_ps / 1e6);
+}
+
+static void add_kernels(const struct ir_program *program, const struct report_kernel *kernels, uint32_t count,
+                        struct text *out)
+{
+    text_add(out, "[{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": 1, \"tid\": 1, \"args\": {\"name\": "
+                  "\"compute\"}},\n{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": 1, \"tid\": 2, "
+                  "\"args\": {\"name\": \"communication\"}}");
+    for (uint32_t i = 0; i < count; i++)
+        add_kernel(program, &kernels[i], out);
+    text_add(out, "]\n");
 }
 
 void report_trace_text(const struct spmd_local *local, const struct cost_machine *machine,
@@ -43,42 +77,17 @@ void report_trace_text(const struct spmd_local *local, const struct cost_machine
 {
     uint32_t count;
     struct price_interval *trace = price_trace(local, machine, &count);
-    text_add(out, "[{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": 1, \"tid\": 1, \"args\": {\"name\": "
-                  "\"compute\"}},\n{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": 1, \"tid\": 2, "
-                  "\"args\": {\"name\": \"communication\"}}");
-    for (uint32_t i = 0; i < count; i++) {
-        const struct spmd_step *step = &local->steps[trace[i].step];
-        if (trace[i].end_ps <= trace[i].start_ps)
-            continue;
-        const char *name = step->kind == SPMD_OP ? ir_op_name(program, step->op)
-                                                 : spmd_step_kind_name((enum spmd_step_kind)step->kind);
-        text_printf(out,
-                    ",\n{\"name\": \"%s\", \"ph\": \"X\", \"pid\": 1, \"tid\": %d, \"ts\": %.6f, \"dur\": "
-                    "%.6f, \"args\": {\"step\": %u, \"line\": %u, \"exposed_us\": %.6f}}",
-                    name, spmd_step_is_collective(step) ? 2 : 1, (double)trace[i].start_ps / 1e6,
-                    (double)(trace[i].end_ps - trace[i].start_ps) / 1e6, trace[i].step,
-                    step->op == SPMD_NONE ? 0 : program->ops[step->op].line,
-                    (double)trace[i].exposed_ps / 1e6);
-    }
-    text_add(out, "]\n");
+    struct report_kernel *kernels = mem_alloc(((size_t)count + 1) * sizeof *kernels);
+    count = report_kernels_find(local, trace, count, kernels);
+    add_kernels(program, kernels, count, out);
+    free(kernels);
     free(trace);
 }
 
-enum error_code report_trace(const struct report *report, struct text *out, struct error *e)
+void report_trace(const struct report *report, struct text *out)
 {
     const struct plan_context *context = evaluator_context(report->evaluator);
-    const struct nda *n = plan_context_nda(context);
-    struct plan plan;
-    struct spmd_local local = {0};
-    plan_init(&plan, n, plan_context_mesh(context));
-    enum error_code code = search_plan_replay(context, &report->plan, &plan)
-                               ? spmd_walk(context, &plan, evaluator_options(report->evaluator), &local, e)
-                               : error_set(e, ERROR_INTERNAL, "the plan does not replay to its hash");
-    if (code == ERROR_OK)
-        report_trace_text(&local, evaluator_machine(report->evaluator), n->program, out);
-    spmd_local_release(&local);
-    plan_release(&plan);
-    return code;
+    add_kernels(plan_context_nda(context)->program, report->kernels, report->kernel_count, out);
 }
 
 static void format_share(double value, char out[32])

@@ -14,8 +14,18 @@ struct report_lanes {
     uint16_t compute[REPORT_LANES], communication[REPORT_LANES]; /* busy, thousandths of a span */
 };
 /* local: in program order */
-void report_lanes_make(const struct spmd_local *local, const struct cost_machine *machine,
+void report_lanes_make(const struct spmd_local *local, const struct price_interval *trace, uint32_t count,
                        struct report_lanes *out);
+/* A kernel of the trace. kind: enum spmd_step_kind; op: of the program, whose line it stands for; SPMD_NONE:
+ * of none */
+struct report_kernel {
+    struct price_interval interval;
+    uint8_t kind;
+    uint32_t op;
+};
+/* the kernels that take time, in program order; how many. out: room for `count` */
+uint32_t report_kernels_find(const struct spmd_local *local, const struct price_interval *trace,
+                             uint32_t count, struct report_kernel *out);
 /* the Trace Event Format: microseconds, thread 1 computes, thread 2 communicates */
 void report_trace_text(const struct spmd_local *local, const struct cost_machine *machine,
                        const struct ir_program *program, struct text *out);
@@ -25,7 +35,7 @@ void report_lanes_picture(const double *compute, const double *communication, ui
                           double span_ps, struct text *svg);
 
 struct report;
-/* trace.json of the report's plan, which is walked once more */
-enum error_code report_trace(const struct report *report, struct text *out, struct error *e) BASE_CHECKED;
+/* trace.json of the report's plan, of whose kernels a report of report_create_plan has none */
+void report_trace(const struct report *report, struct text *out);
 
 #endif

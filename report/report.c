@@ -22,8 +22,8 @@ struct maker {
     int *cell_choice;      /* choice behind each (space, axis) that a factor shards; -1 */
     uint32_t *value_space; /* space that defines each value; NDA_NONE */
     struct spmd_local local;
-    struct price_held held;
-    int64_t *step_times, *exposed; /* per step: once; of all trips, of collectives */
+    struct price_measured measured;
+    int64_t *exposed; /* per step, of all trips: how long computation stands still for a collective */
     struct evaluator_session *session;
 };
 
@@ -188,16 +188,19 @@ static bool same_row(const struct report_collective *one, const struct report_co
            strcmp(one->cause, other->cause) == 0 && strcmp(one->location, other->location) == 0;
 }
 
-/* how long computation stands still for each step (owned, step_count entries) */
-static int64_t *exposed_of_steps(const struct spmd_local *local, const struct cost_machine *machine)
+/* when the plan's kernels run, and what waits for them */
+static void make_kernels(struct maker *maker)
 {
-    uint32_t count;
-    struct price_interval *trace = price_trace(local, machine, &count);
-    int64_t *exposed = mem_zalloc((size_t)local->step_count + 1, sizeof *exposed);
-    for (uint32_t i = 0; i < count; i++)
-        exposed[trace[i].step] = trace[i].exposed_ps;
-    free(trace);
-    return exposed;
+    struct report *report = maker->report;
+    const struct price_measured *measured = &maker->measured;
+    maker->exposed = mem_zalloc((size_t)maker->local.step_count + 1, sizeof *maker->exposed);
+    for (uint32_t i = 0; i < measured->trace_count; i++)
+        maker->exposed[measured->trace[i].step] = measured->trace[i].exposed_ps;
+    report->kernels =
+        arena_alloc(report->arena, ((size_t)measured->trace_count + 1) * sizeof *report->kernels);
+    report->kernel_count =
+        report_kernels_find(&maker->local, measured->trace, measured->trace_count, report->kernels);
+    report_lanes_make(&maker->local, measured->trace, measured->trace_count, &report->lanes);
 }
 
 /* The op that a reader looks for: what the collective is there for. What is returned in another form than it
@@ -224,7 +227,7 @@ static struct report_collective measure_collective(const struct maker *maker, ui
             row.member_bytes[member] = maker->local.values[maker->local.steps[k].results + result].bytes;
             row.bytes += row.member_bytes[member++];
         }
-        row.time_ps += maker->step_times[k] * step->trips;
+        row.time_ps += maker->measured.step_times[k] * step->trips;
         row.exposed_ps += maker->exposed[k];
     }
     row.algorithm = price_algorithm(&maker->local, evaluator_machine(maker->report->evaluator), i);
@@ -284,9 +287,7 @@ static int by_time(const void *left, const void *right)
 static void make_memory(struct maker *maker)
 {
     struct report *report = maker->report;
-    struct price_held *held = &maker->held;
-    price_held_find(&maker->local, evaluator_machine(report->evaluator),
-                    (enum cost_order)report->price.peak_order, held);
+    const struct price_held *held = &maker->measured.held;
     uint32_t steps = held->count, points = steps < TIMELINE_POINTS ? steps : TIMELINE_POINTS;
     report->price.peak_step = held->peak;
     report->timeline = arena_alloc(report->arena, (points + 1) * sizeof *report->timeline);
@@ -355,24 +356,23 @@ static enum error_code make_report(struct maker *maker, const struct search *sea
     TRY(report_choices(maker->context, maker->session, &maker->plan, report, &maker->cell_choice, e));
     evaluator_session_rest(maker->session); /* what follows needs as much memory */
     TRY(spmd_walk(maker->context, &maker->plan, evaluator_options(report->evaluator), &maker->local, e));
-    maker->step_times = price_step_times(&maker->local, evaluator_machine(report->evaluator));
-    maker->exposed = exposed_of_steps(&maker->local, evaluator_machine(report->evaluator));
+    evaluator_measure(report->evaluator, &maker->local, (enum cost_order)report->price.peak_order,
+                      &maker->measured);
+    make_kernels(maker);
     make_baselines(report, search);
     make_collectives(maker);
     qsort(report->collectives, report->collective_count, sizeof *report->collectives, by_time);
-    report_lanes_make(&maker->local, evaluator_machine(report->evaluator), &report->lanes);
     make_memory(maker);
     TRY(make_conflicts(maker, e));
     make_warnings(maker);
-    TRY(report_find_whole(maker->context, maker->session, &maker->plan, &maker->local, &maker->held,
-                          maker->step_times, search != NULL, report, e));
+    TRY(report_find_whole(maker->context, maker->session, &maker->plan, &maker->local, &maker->measured.held,
+                          maker->measured.step_times, search != NULL, report, e));
     plan_context_decisions(maker->context, &report->offered);
     report->pruned = plan_context_pruned(maker->context);
     if (report->price.peak_bytes > report->memory_limit_bytes) {
         report->smallest_budget_bytes = report->price.peak_bytes;
-        report_find_advice(maker->context, &maker->local, &maker->held, report);
+        report_find_advice(maker->context, &maker->local, &maker->measured.held, report);
     }
-    evaluator_rest(report->evaluator);
     return ERROR_OK;
 }
 
@@ -403,11 +403,11 @@ static enum error_code maker_close(struct maker *maker, enum error_code code, st
     plan_release(&maker->plan);
     spmd_local_release(&maker->local);
     evaluator_session_destroy(maker->session);
+    evaluator_rest(maker->report->evaluator);
     free(maker->cell_decision);
     free(maker->cell_choice);
     free(maker->value_space);
-    free(maker->step_times);
-    price_held_release(&maker->held);
+    price_measured_release(&maker->measured);
     free(maker->exposed);
     if (code != ERROR_OK)
         report_destroy(maker->report);

@@ -247,6 +247,8 @@ struct report {
     uint32_t collective_count;
     int64_t time_by_kind[SPMD_RESULT + 1]; /* of collectives, by step kind */
     struct report_lanes lanes;             /* when it computes and communicates */
+    struct report_kernel *kernels;         /* .. kernel by kernel */
+    uint32_t kernel_count;
     /* bytes alive over the program: at most 512 points, each the highest of the steps it stands for */
     int64_t *timeline;
     uint32_t timeline_count, timeline_steps;

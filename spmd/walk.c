@@ -41,7 +41,7 @@ static void release_scratch(struct spmd_scratch *scratch)
     VEC_FREE(&scratch->pending);
     VEC_FREE(&scratch->suspects);
     VEC_FREE(&scratch->remap);
-    free(scratch->boundary);
+    walk_boundary_release(&scratch->boundary);
     free(scratch);
 }
 
@@ -96,33 +96,6 @@ static enum error_code ready_scratch(struct spmd_local *local, const struct nda 
     ready_values(scratch);
     local->scratch = scratch;
     return ERROR_OK;
-}
-
-/* forms that are known are those of the same axes */
-static void ready_boundary(struct walk *walk)
-{
-    struct spmd_scratch *scratch = walk->scratch;
-    size_t count = (size_t)walk->nda->argument_count + walk->nda->result_count + 1;
-    if (scratch->boundary && memcmp(scratch->boundary_sizes, walk->size, sizeof walk->size) == 0)
-        return;
-    free(scratch->boundary);
-    scratch->boundary = mem_zalloc(count, sizeof *scratch->boundary);
-    memcpy(scratch->boundary_sizes, walk->size, sizeof walk->size);
-}
-
-void walk_boundary_form(const struct walk *walk, uint32_t space, struct spmd_form *form)
-{
-    const struct nda_space *at = &walk->nda->spaces[space];
-    struct walk_boundary *boundary =
-        &walk->scratch->boundary[at->index + (at->kind == NDA_SPACE_RESULT ? walk->nda->argument_count : 0)];
-    const struct plan_cell *cells = plan_space(walk->plan, space);
-    size_t size = walk->axes * sizeof *cells;
-    if (!boundary->known || memcmp(boundary->cells, cells, size) != 0) {
-        spmd_boundary_form(walk->context, walk->plan, space, &boundary->form);
-        memcpy(boundary->cells, cells, size);
-        boundary->known = true;
-    }
-    *form = boundary->form;
 }
 
 static void add_arguments(struct walk *walk)
@@ -264,7 +237,7 @@ enum error_code spmd_walk(const struct plan_context *context, const struct plan 
         walk.regathers |= plan->regather[i] != 0;
     for (uint32_t i = 0; i < plan->group_count; i++)
         walk.wholes |= plan->whole[i] != 0;
-    ready_boundary(&walk);
+    walk_ready_boundary(&walk);
     walk_defer(&walk);
     add_arguments(&walk);
     walk_block(&walk, n->block);

@@ -162,11 +162,17 @@ struct walk_pending { /* an all_reduce not yet placed */
     uint16_t element;
 };
 
-/* What an argument's or a result's form was when its space had these cells. */
-struct walk_boundary {
+/* What forms of arguments and results were (boundary.c). */
+enum { BOUNDARY_WAYS = 4 }; /* cells whose forms a class knows */
+struct walk_boundary_form {
     struct plan_cell cells[MESH_MAX_AXES];
     struct spmd_form form;
     bool known;
+};
+struct walk_boundary {
+    uint32_t *class_of, class_count;  /* of arguments, then results: those that are alike */
+    struct walk_boundary_form *forms; /* BOUNDARY_WAYS a class */
+    int64_t sizes[MESH_MAX_AXES];     /* of the axes that they are known for */
 };
 
 struct spmd_scratch {
@@ -189,8 +195,7 @@ struct spmd_scratch {
     VEC(struct walk_pending) pending;
     VEC(uint32_t) suspects; /* steps that may have become dead */
     VEC(uint32_t) remap;
-    struct walk_boundary *boundary;        /* arguments', then results' */
-    int64_t boundary_sizes[MESH_MAX_AXES]; /* of the axes that they are known for */
+    struct walk_boundary boundary;
 };
 
 struct walk {
@@ -372,8 +377,11 @@ enum { WALK_PENDING = UINT32_MAX - 1 };              /* value.step of a pending 
 void walk_while(struct walk *walk, uint32_t op);
 void walk_branch(struct walk *walk, uint32_t op);
 void walk_block(struct walk *walk, uint32_t block); /* walk.c: all ops but the terminator */
-/* walk.c: spmd_boundary_form, found once for the cells that a space has again and again */
+/* boundary.c: spmd_boundary_form, found once for spaces that are alike; walk_ready_boundary: of a walk that
+ * has its scratch, before any is asked for */
+void walk_ready_boundary(struct walk *walk);
 void walk_boundary_form(const struct walk *walk, uint32_t space, struct spmd_form *form);
+void walk_boundary_release(struct walk_boundary *boundary);
 /* ---- walk.c: slow_first from the options */
 void walk_order_axes(struct walk *walk, const struct spmd_options *options);
 

@@ -104,8 +104,52 @@ static void peaks_are_told(void **state)
     text_release(&text);
 }
 
+static void price_lists(const struct subject *subject, const struct plan_decision *decisions, uint32_t count,
+                        struct price prices[PLANS], bool backward)
+{
+    struct evaluator_session *session = evaluator_session_create(subject->evaluator);
+    struct plan plan;
+    struct error e;
+    plan_init(&plan, subject->nda, &subject->mesh);
+    for (uint32_t k = 0; k < PLANS; k++) {
+        uint32_t at = backward ? PLANS - 1 - k : k;
+        plan_copy(&plan, plan_context_start(subject->context));
+        plan_apply(subject->context, &plan, decisions[at % count]);
+        plan_apply(subject->context, &plan, decisions[at * 7 % count]);
+        ASSERT_OK(evaluator_price_folded(session, &plan, NULL, &prices[at], NULL, &e), &e);
+    }
+    plan_release(&plan);
+    evaluator_session_destroy(session);
+}
+
+/* What a session leaves to the next changes no price, whatever that one asks, and another fold has nothing
+ * of it. */
+static void sessions_follow_each_other(void **state)
+{
+    (void)state;
+    struct subject subject;
+    struct error e;
+    struct text text = {0};
+    struct plan_decision decisions[MOST];
+    struct price first[PLANS], again[PLANS];
+    deep_text(&text);
+    ASSERT_OK(subject_text(&subject, text.at, text.size, &e), &e);
+    ASSERT_OK(subject_mesh(&subject, "a=2,b=2,c=2", &e), &e);
+    ASSERT_OK(subject_device(&subject, "h100", 100000000, &e), &e);
+    for (uint32_t kept = 4; kept <= 6; kept += 2) {
+        assert_true(evaluator_fold(subject.evaluator, kept));
+        uint32_t count = list_alike(&subject, decisions);
+        price_lists(&subject, decisions, count, first, false);
+        price_lists(&subject, decisions, count, again, true);
+        assert_memory_equal(first, again, sizeof first);
+    }
+    subject_close(&subject);
+    text_release(&text);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(peaks_are_told)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(peaks_are_told),
+                                       cmocka_unit_test(sessions_follow_each_other)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

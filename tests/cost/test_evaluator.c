@@ -209,6 +209,51 @@ static void orders_mean_the_same(void **state)
     }
 }
 
+/* what a report measures at once is what is measured one by one */
+static void check_measured(struct subject *subject, const struct plan *plan)
+{
+    struct spmd_local local = {0};
+    struct price_measured measured;
+    struct price price = price_afresh(subject, plan, NULL);
+    struct error e;
+    uint32_t count;
+    ASSERT_OK(spmd_walk(subject->context, plan, evaluator_options(subject->evaluator), &local, &e), &e);
+    evaluator_measure(subject->evaluator, &local, (enum cost_order)price.peak_order, &measured);
+    int64_t *times = price_step_times(&local, &subject->machine);
+    struct price_interval *trace = price_trace(&local, &subject->machine, &count);
+    assert_int_equal(measured.trace_count, count);
+    assert_memory_equal(measured.trace, trace, count * sizeof *trace);
+    assert_memory_equal(measured.step_times, times, local.step_count * sizeof *times);
+    assert_int_equal(measured.held.alive[measured.held.peak], price.peak_bytes + price.rematerialised_bytes);
+    free(times);
+    free(trace);
+    price_measured_release(&measured);
+    spmd_local_release(&local);
+}
+
+static void reports_measure_at_once(void **state)
+{
+    static const char *const devices[] = {"a100-40", "tpu-v5p"};
+    struct rng rng = {.state = support_seed(13)};
+    for (int d = 0; d < 2; d++) {
+        struct subject subject;
+        struct plan plan;
+        struct error e;
+        uint32_t offered;
+        open_model(&subject, SUPPORT_MODELS "small/t2b.mlir", "data=4,model=2");
+        ASSERT_OK(subject_device(&subject, devices[d], 0, &e), &e);
+        const struct plan_decision *decisions = plan_context_decisions(subject.context, &offered);
+        plan_init(&plan, subject.nda, &subject.mesh);
+        plan_copy(&plan, plan_context_start(subject.context));
+        for (int step = 0; step < 6; step++) {
+            plan_apply(subject.context, &plan, decisions[rng_below(&rng, offered)]);
+            check_measured(&subject, &plan);
+        }
+        plan_release(&plan);
+        subject_close(&subject);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -217,6 +262,7 @@ int main(void)
         cmocka_unit_test(orders_mean_the_same),
         cmocka_unit_test(replicated_is_the_unsharded_module),
         cmocka_unit_test(loops_multiply_time),
+        cmocka_unit_test(reports_measure_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

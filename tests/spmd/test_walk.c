@@ -329,6 +329,51 @@ static void test_reuse(void **state)
     model_close(&model);
 }
 
+static void expect_boundary(const struct model *model, const struct plan *plan)
+{
+    const struct spmd_local *local = &model->local;
+    const struct spmd_step *results = &local->steps[local->step_count - 1];
+    struct spmd_form form;
+
+    for (uint32_t i = 0; i < model->nda->argument_count; i++) {
+        spmd_boundary_form(model->context, plan, model->nda->arguments[i].space, &form);
+        assert_memory_equal(&local->values[i].form, &form, sizeof form);
+    }
+    assert_int_equal(results->operand_count, model->nda->result_count);
+    for (uint32_t i = 0; i < results->operand_count; i++) {
+        spmd_boundary_form(model->context, plan, model->nda->result_spaces[i], &form);
+        assert_memory_equal(&local->values[local->operands[results->operands + i]].form, &form, sizeof form);
+    }
+}
+
+/* Arguments and results, whose forms are remembered for all that are alike, have those of their own cells;
+ * so they do on a mesh of other sizes. */
+static void test_boundary(void **state)
+{
+    static const char *const meshes[] = {"a=2,b=4", "a=4,b=2"};
+    struct model model;
+    struct rng rng = {.state = support_seed(9)};
+
+    (void)state;
+    model_open(&model, "small/t2b.mlir", meshes[0]);
+    for (int m = 0; m < 2; m++) {
+        struct plan plan;
+        uint32_t offered;
+        model_mesh(&model, meshes[m]);
+        const struct plan_decision *decisions = plan_context_decisions(model.context, &offered);
+        plan_init(&plan, model.nda, &model.mesh);
+        for (int k = 0; k < 24; k++) {
+            if (k % 6 == 0)
+                plan_copy(&plan, plan_context_start(model.context));
+            plan_apply(model.context, &plan, decisions[rng_below(&rng, offered)]);
+            model_walk(&model, &plan, NULL);
+            expect_boundary(&model, &plan);
+        }
+        plan_release(&plan);
+    }
+    model_close(&model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -336,6 +381,7 @@ int main(void)
         cmocka_unit_test(test_gradients),    cmocka_unit_test(test_accumulated_step),
         cmocka_unit_test(test_regather),     cmocka_unit_test(test_regather_decision),
         cmocka_unit_test(test_random_plans), cmocka_unit_test(test_reuse),
+        cmocka_unit_test(test_boundary),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
