@@ -2,7 +2,7 @@
  *
  * The label is the group's role; without one "embed" for the color on most parameters, "sequence" for what
  * tokens are looked up along (a model without attention has it, too); else its size
- * ("dim256"). Equal ones are numbered in group order ("ffn", "ffn_2"). The same module always gets the same
+ * ("dim256", of groups of several "dim8to96"). Equal ones are numbered in group order ("ffn", "ffn_2"). The same module always gets the same
  * labels. */
 #include "analysis/roles.h"
 
@@ -15,6 +15,14 @@ static bool label_taken(const struct nda *n, uint32_t count, const char *label)
         if (strcmp(n->groups[group].label, label) == 0)
             return true;
     return false;
+}
+
+static const char *size_label(const struct nda *n, const struct nda_group *group)
+{
+    return group->bundled && group->least_size < group->most_size
+               ? arena_printf(n->arena, "dim%lldto%lld", (long long)group->least_size,
+                              (long long)group->most_size)
+               : arena_printf(n->arena, "dim%lld", (long long)group->size);
 }
 
 void roles_label_groups(struct roles *roles)
@@ -42,7 +50,7 @@ void roles_label_groups(struct roles *roles)
                : group->roles & NDA_COLOR_MODEL                   ? (heads ? "heads" : "ffn")
                : embed != NDA_NONE && n->colors[embed].group == g ? "embed"
                : positions                                        ? "sequence"
-                           : arena_printf(n->arena, "dim%lld", (long long)group->size);
+                                                                  : size_label(n, group);
         group->label = base;
         for (uint32_t k = 2; label_taken(n, g, group->label); k++)
             group->label = arena_printf(n->arena, "%s_%u", base, k);

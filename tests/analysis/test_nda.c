@@ -496,6 +496,83 @@ static void depth_changes_no_decision(void **state)
     text_release(&now);
 }
 
+/* `count` products after each other, or each of the same rows and summed; no two widths are equal */
+static void write_products(struct text *text, uint32_t count, bool chained)
+{
+    text_add(text, "func.func @main(%x0: tensor<64x8xf32>");
+    for (uint32_t i = 0; i < count; i++)
+        if (chained)
+            text_printf(text, ", %%w%u: tensor<%ux%uxf32>", i, 8 + 8 * i, 16 + 8 * i);
+        else
+            text_printf(text, ", %%w%u: tensor<8x%uxf32>, %%v%u: tensor<%ux4xf32>", i, 8 + 8 * i, i,
+                        8 + 8 * i);
+    text_printf(text, ") -> tensor<64x%uxf32> {\n", chained ? 8 + 8 * count : 4);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t in = chained ? 8 + 8 * i : 8, out = chained ? 16 + 8 * i : 8 + 8 * i;
+        text_printf(text,
+                    "%%%c%u = stablehlo.dot_general %%x%u, %%w%u, contracting_dims = [1] x [0] : "
+                    "(tensor<64x%uxf32>, tensor<%ux%uxf32>) -> tensor<64x%uxf32>\n",
+                    chained ? 'x' : 'h', chained ? i + 1 : i, chained ? i : 0, i, in, in, out, out);
+        if (chained)
+            continue;
+        text_printf(text,
+                    "%%y%u = stablehlo.dot_general %%h%u, %%v%u, contracting_dims = [1] x [0] : "
+                    "(tensor<64x%uxf32>, tensor<%ux4xf32>) -> tensor<64x4xf32>\n",
+                    i, i, i, out, out);
+        if (i > 0)
+            text_printf(text, "%%s%u = stablehlo.add %%%c%u, %%y%u : tensor<64x4xf32>\n", i,
+                        i > 1 ? 's' : 'y', i - 1, i);
+    }
+    text_printf(text, "return %%%c%u : tensor<64x%uxf32>\n}\n", chained ? 'x' : 's',
+                chained ? count : count - 1, chained ? 8 + 8 * count : 4);
+}
+
+static uint32_t group_of_dimension(const struct nda *n, uint32_t argument, uint32_t dim)
+{
+    uint32_t factor = nda_slot_factor(n, n->spaces[n->arguments[argument].space].slots, dim);
+    return n->colors[n->factors[factor].color].group;
+}
+
+/* 99 towers of 99 widths are some decisions, not a hundred; 20 stay twenty */
+static void widths_are_decided_together(void **state)
+{
+    static const uint32_t towers[] = {20, 99};
+    struct text text = {0};
+    for (size_t i = 0; i < 2; i++) {
+        struct subject subject;
+        text.size = 0;
+        write_products(&text, towers[i], false);
+        load_text(&subject, text.at, text.size);
+        const struct nda *n = subject.nda;
+        uint32_t fifth = group_of_dimension(n, 1 + 2 * 4, 1);
+        assert_int_equal(n->kind_count, towers[i] + 3); /* rows, the towers' first and last dimension */
+        assert_int_equal(n->group_count, i == 0 ? towers[i] + 3 : 10);
+        assert_int_equal(n->groups[fifth].bundled, i == 1);
+        assert_int_equal(group_of_dimension(n, 2 + 2 * 4, 0), fifth);
+        assert_int_equal(group_of_dimension(n, 1 + 2 * 5, 1) == fifth, i == 1); /* 40 and 48 */
+        assert_int_not_equal(group_of_dimension(n, 1 + 2 * 9, 1), fifth);       /* 80 */
+        assert_int_equal(n->groups[fifth].least_size, i == 1 ? 32 : 40);
+        assert_int_equal(n->groups[fifth].most_size, i == 1 ? 56 : 40);
+        subject_close(&subject);
+    }
+    text_release(&text);
+}
+
+/* of a chain of widths no two that meet in a weight are one decision */
+static void neighbours_in_a_chain_stay_apart(void **state)
+{
+    struct subject subject;
+    struct text text = {0};
+    write_products(&text, 99, true);
+    load_text(&subject, text.at, text.size);
+    const struct nda *n = subject.nda;
+    assert_in_range(n->group_count, 3, 30);
+    for (uint32_t i = 1; i <= 99; i++)
+        assert_int_not_equal(group_of_dimension(n, i, 0), group_of_dimension(n, i, 1));
+    subject_close(&subject);
+    text_release(&text);
+}
+
 /* invariants of the tables on a model with everything in it */
 static void edges_go_forward_and_join_equal_atoms(void **state)
 {
@@ -540,6 +617,8 @@ int main(void)
         cmocka_unit_test(weights_made_before_use),
         cmocka_unit_test(early_ends_have_a_bound),
         cmocka_unit_test(depth_changes_no_decision),
+        cmocka_unit_test(widths_are_decided_together),
+        cmocka_unit_test(neighbours_in_a_chain_stay_apart),
         cmocka_unit_test(edges_go_forward_and_join_equal_atoms),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
