@@ -233,6 +233,28 @@ static void roles_of_a_decode_step(void **state)
     subject_close(&subject);
 }
 
+static uint32_t group_of_dimension(const struct nda *n, uint32_t argument, uint32_t dim)
+{
+    uint32_t factor = nda_slot_factor(n, n->spaces[n->arguments[argument].space].slots, dim);
+    return n->colors[n->factors[factor].color].group;
+}
+
+/* a step of one token has no sequence but that of its caches, which it writes at a position; its heads are
+ * on four of six matrices, as many as the model dimension's half and more */
+static void a_cache_has_positions(void **state)
+{
+    struct subject subject;
+    load(&subject, "tests/analysis/data/cache.mlir");
+    static const char *const labels[] = {"batch", "sequence", "heads"};
+    for (uint32_t i = 6; i < 8; i++) {
+        assert_int_equal(subject.nda->arguments[i].role, NDA_ROLE_CACHE);
+        for (uint32_t dim = 0; dim < 3; dim++)
+            assert_string_equal(subject.nda->groups[group_of_dimension(subject.nda, i, dim)].label,
+                                labels[dim]);
+    }
+    subject_close(&subject);
+}
+
 static uint32_t colors_of_role(const struct nda *n, uint32_t role)
 {
     uint32_t count = 0;
@@ -527,12 +549,6 @@ static void write_products(struct text *text, uint32_t count, bool chained)
                 chained ? count : count - 1, chained ? 8 + 8 * count : 4);
 }
 
-static uint32_t group_of_dimension(const struct nda *n, uint32_t argument, uint32_t dim)
-{
-    uint32_t factor = nda_slot_factor(n, n->spaces[n->arguments[argument].space].slots, dim);
-    return n->colors[n->factors[factor].color].group;
-}
-
 /* 99 towers of 99 widths are some decisions, not a hundred; 20 stay twenty */
 static void widths_are_decided_together(void **state)
 {
@@ -607,6 +623,7 @@ int main(void)
         cmocka_unit_test(flat_agrees_with_t2b),
         cmocka_unit_test(roles_and_names_of_a_train_step),
         cmocka_unit_test(roles_of_a_decode_step),
+        cmocka_unit_test(a_cache_has_positions),
         cmocka_unit_test(state_is_found_without_donation),
         cmocka_unit_test(two_towers_have_two_batches),
         cmocka_unit_test(weights_handed_back_are_no_examples),
