@@ -5,9 +5,9 @@
  *
  *   sizes within a power of two | any sizes | and any number of uses, of groups without conflicts
  *
- * From the first level on it doesn't matter which operand of a concatenation somebody is. Two that meet in one
- * tensor stay apart: of a chain of widths every other one is one group, the rest another, as of equal widths
- * an expert would have it. A decision shards those of a group that the axis divides, as of any other. */
+ * From the first level on it doesn't matter which operand of a concatenation somebody is. Two that meet in
+ * one tensor stay apart: of a chain of widths every other one is one group, the rest another, as of equal
+ * widths an expert would have it. A decision shards those of a group that the axis divides, as of any. */
 #include "analysis/stages.h"
 #include "base/hash.h"
 
@@ -82,7 +82,7 @@ static int by_use(const void *x, const void *y)
                                       : (one->key > other->key) - (one->key < other->key);
 }
 
-/* A group's members have equal uses, and more or fewer of them: what counts is how often one member has each. */
+/* Groups have more and fewer members, and those of one equal uses: how often a member has each counts. */
 static void key_groups(struct bundles *bundles, const uint32_t *members, int level)
 {
     size_t count;

@@ -45,6 +45,7 @@ struct facts {
     uint8_t seen;            /* in a result that is no state, or reduced on the way to one */
     uint8_t kept;            /* in a result that is state */
     uint8_t given;           /* on an argument that is data */
+    uint32_t argument_dims;  /* dimensions of arguments that have it */
     uint8_t lookup;          /* looked up in a parameter; mark_vocabulary makes it "is the vocabulary" */
     uint8_t gather_batch;    /* index dimension of a gather from what is no parameter and does not have it */
     uint8_t looked_up;       /* index dimension of a gather from a parameter: of tokens */

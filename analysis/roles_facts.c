@@ -127,7 +127,7 @@ static void index_facts(struct roles *roles, const struct nda_space *sp, const u
     }
 }
 
-/* A cache is written at a position: dynamic_update_slice with an update narrower there, scatter at indices. */
+/* A cache is written at a position: dynamic_update_slice of what is narrower there, scatter at indices. */
 static void write_facts(struct roles *roles, const struct nda_space *sp)
 {
     const struct nda *n = roles->n;
@@ -161,6 +161,7 @@ void roles_collect_facts(struct roles *roles)
             struct facts *facts = &roles->facts[n->factors[sp->factors + factor].color];
             facts->shardable |= n->factors[sp->factors + factor].shardable;
             facts->given |= argument && n->arguments[sp->index].role == NDA_ROLE_DATA;
+            facts->argument_dims += argument;
             facts->cached |= argument && n->arguments[sp->index].role == NDA_ROLE_CACHE;
             facts->kept |= sp->kind == NDA_SPACE_RESULT && !untied;
             facts->seen |= untied || (op && family == IR_FAMILY_REDUCE && result_forward(roles, sp) &&

@@ -3,8 +3,8 @@
  * The label is the group's role; without one "embed" for the color on most parameters, "sequence" for what
  * tokens are looked up along (a model without attention has it, too) and for a cache's positions, which a
  * step attends to and writes at or sums over (one token's step has no other sequence); else its size
- * ("dim256", of groups of several "dim8to96"). Equal ones are numbered in group order ("ffn", "ffn_2"). The same module always gets the same
- * labels. */
+ * ("dim256", of groups of several "dim8to96"). Equal ones are numbered in group order ("ffn", "ffn_2"). The
+ * same module always gets the same labels. */
 #include "analysis/roles.h"
 
 #include <stdlib.h>

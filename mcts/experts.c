@@ -10,8 +10,8 @@
  * axis, over plans that differ in what an axis does, in the side of a sequence's conflict or in what is
  * gathered again, while that pays. The steps of the climb join the list. */
 enum {
-    /* plans priced for that, in all: clamp(2^22 / ops, 250, 1000), of modules beyond 67,000 ops 2^24 / ops, but
-     * 64; t2b has 21,000 ops */
+    /* plans priced for that, in all: clamp(2^22 / ops, 250, 1000), of modules beyond 67,000 ops 2^24 / ops,
+     * but 64; t2b has 21,000 ops */
     CLIMBING_OPERATIONS = 1 << 22,
     WIDE_OPERATIONS = 1 << 24,
     FEWEST_CLIMBING = 64,

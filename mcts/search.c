@@ -46,8 +46,8 @@ struct core_tuning core_tuning_default(void)
  * about 1.9 ms for the 21,000 ops of t2b, whose search takes 13.5 s of processor time (docs/performance.md).
  * Chosen, not tuned. */
 enum {
-    /* operations priced: clamp(2^27 / ops, 128, 20000) rollouts; beyond 2^16 operations, which no cache holds,
-     * 2^16 / ops of these */
+    /* operations priced: clamp(2^27 / ops, 128, 20000) rollouts; beyond 2^16 operations, which no cache
+     * holds, 2^16 / ops of these */
     BUDGET_OPERATIONS = 1 << 27,
     CACHED_OPERATIONS = 1 << 16,
     FEWEST_ROLLOUTS = 128,

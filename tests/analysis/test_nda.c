@@ -263,6 +263,29 @@ static uint32_t colors_of_role(const struct nda *n, uint32_t role)
     return count;
 }
 
+/* Steps and environments go through the same product; what more arguments have is the batch, wherever it
+ * stands. A cache that is a whole result is called after its number. */
+static void environments_are_the_batch(void **state)
+{
+    static const char text[] =
+        "func.func @main(%x: tensor<3x4x8xf32>, %w: tensor<8x8xf32>, %r: tensor<4xf32>, "
+        "%c: tensor<6x8xf32> {tf.aliasing_output = 1 : i32}) -> (tensor<3x4x8xf32>, "
+        "tensor<6x8xf32> {jax.result_info = \"result[1]\"}) {\n"
+        "%y = stablehlo.dot_general %x, %w, contracting_dims = [2] x [0] : "
+        "(tensor<3x4x8xf32>, tensor<8x8xf32>) -> tensor<3x4x8xf32>\n"
+        "%b = stablehlo.broadcast_in_dim %r, dims = [1] : (tensor<4xf32>) -> tensor<3x4x8xf32>\n"
+        "%z = stablehlo.add %y, %b : tensor<3x4x8xf32>\n"
+        "%d = stablehlo.add %c, %c : tensor<6x8xf32>\n"
+        "return %z, %d : tensor<3x4x8xf32>, tensor<6x8xf32>\n}\n";
+    struct subject subject;
+    load_text(&subject, text, sizeof text - 1);
+    const struct nda *n = subject.nda;
+    assert_string_equal(n->groups[group_of_dimension(n, 0, 1)].label, "batch");
+    assert_int_equal(colors_of_role(n, NDA_COLOR_BATCH), 1);
+    assert_string_equal(n->arguments[3].name, "cache/1");
+    subject_close(&subject);
+}
+
 /* weights without moments are told from a carried state by their gradient, although both are updated by
  * sums of products */
 static void sgd_is_training_and_sampling_is_not(void **state)
@@ -624,6 +647,7 @@ int main(void)
         cmocka_unit_test(roles_and_names_of_a_train_step),
         cmocka_unit_test(roles_of_a_decode_step),
         cmocka_unit_test(a_cache_has_positions),
+        cmocka_unit_test(environments_are_the_batch),
         cmocka_unit_test(state_is_found_without_donation),
         cmocka_unit_test(two_towers_have_two_batches),
         cmocka_unit_test(weights_handed_back_are_no_examples),
