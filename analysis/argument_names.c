@@ -64,8 +64,8 @@ static char *role_path(struct nda *n, uint32_t argument, char *path)
 {
     char *rest = strchr(path, '/');
     switch ((enum nda_role)n->arguments[argument].role) {
-    case NDA_ROLE_PARAMETER: return rest ? arena_printf(n->arena, "params%s", rest) : path;
-    case NDA_ROLE_CACHE: return rest ? arena_printf(n->arena, "cache%s", rest) : path;
+    case NDA_ROLE_PARAMETER: return arena_printf(n->arena, "params%s%s", rest ? "" : "/", rest ? rest : path);
+    case NDA_ROLE_CACHE: return arena_printf(n->arena, "cache%s%s", rest ? "" : "/", rest ? rest : path);
     case NDA_ROLE_OPTIMIZER: return arena_printf(n->arena, "state/%s", path);
     case NDA_ROLE_DATA: break;
     }

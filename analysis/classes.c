@@ -2,7 +2,8 @@
  * section 3.6).
  *
  * A set's graph: the factors in its conflicts, the M edges among them, its conflict edges. A factor's first
- * label is what its op does with it: kind, and its place and the shape in every tensor. Four rounds of
+ * label is what its op does with it: kind, and its place and the shape in every tensor (of groups of several
+ * sizes, bundles.c, the place alone). Four rounds of
  * colour refinement follow. Side 0 is the one with the smaller sorted labels, so it is the same dimension
  * in every layer; sets with equal labels on both sides and equal groups are one class and share a bit. */
 #include "analysis/stages.h"
@@ -27,6 +28,7 @@ struct graph {
 static uint64_t first_label(const struct nda *n, uint32_t factor_index)
 {
     const struct nda_space *sp = &n->spaces[n->factors[factor_index].space];
+    bool sized = !n->groups[n->colors[n->factors[factor_index].color].group].bundled;
     uint64_t h = hash_combine(sp->kind, sp->kind == NDA_SPACE_OP
                                             ? ir_opcode_number((enum ir_opcode)n->program->ops[sp->op].code)
                                             : 0);
@@ -37,7 +39,7 @@ static uint64_t first_label(const struct nda *n, uint32_t factor_index)
         for (uint32_t k = 0; k < nda_atom_count(n, value); k++)
             if (nda_slot_factor(n, slot, k) == factor_index)
                 h = hash_combine(h, 1u + nda_atoms(n, value)[k].dim * 64u + nda_atoms(n, value)[k].level);
-        for (uint32_t dim = 0; type->kind == IR_TYPE_TENSOR && dim < type->rank; dim++)
+        for (uint32_t dim = 0; sized && type->kind == IR_TYPE_TENSOR && dim < type->rank; dim++)
             h = hash_combine(h, (uint64_t)ir_type_dims(n->program, type)[dim]);
     }
     return h;

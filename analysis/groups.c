@@ -129,6 +129,21 @@ static int64_t commonest_size(const struct nda *n, const struct nda_group *group
     return kinds ? size[best] : 0;
 }
 
+static void measure(const struct nda *n, const uint64_t *keys, struct nda_group *group)
+{
+    group->size = group->least_size = group->most_size = commonest_size(n, group);
+    for (uint32_t i = 0; i < group->color_count; i++) {
+        uint32_t index = n->group_colors[group->colors + i];
+        const struct nda_color *color = &n->colors[index];
+        group->bundled |= keys[index] != keys[n->group_colors[group->colors]];
+        for (uint32_t k = 0; k < color->factor_count; k++) {
+            int64_t size = n->factors[n->color_factors[color->factors + k]].size;
+            group->least_size = size < group->least_size ? size : group->least_size;
+            group->most_size = size > group->most_size ? size : group->most_size;
+        }
+    }
+}
+
 void stage_groups(struct nda *n)
 {
     uint64_t *keys = color_keys(n);
@@ -136,7 +151,7 @@ void stage_groups(struct nda *n)
     number_groups(n, keys);
     for (int round = 0; round < 8 && split_met(n, keys); round++)
         number_groups(n, keys);
-    free(keys);
+    stage_bundles(n);
     n->groups = arena_alloc(n->arena, sizeof *n->groups * ((size_t)n->group_count + 1));
     n->group_colors = arena_alloc(n->arena, sizeof *n->group_colors * ((size_t)n->color_count + 1));
     for (uint32_t color = 0; color < n->color_count; color++)
@@ -153,5 +168,6 @@ void stage_groups(struct nda *n)
         group->touches_argument |= n->colors[color].touches_argument;
     }
     for (uint32_t group = 0; group < n->group_count; group++)
-        n->groups[group].size = commonest_size(n, &n->groups[group]);
+        measure(n, keys, &n->groups[group]);
+    free(keys);
 }

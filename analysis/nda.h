@@ -175,6 +175,10 @@ struct nda_group {
     uint32_t bits;
     uint32_t factor_count;
     int64_t size; /* factors over all colors; commonest factor size */
+    /* of its factors; they differ where a module's groups are so many that those of other sizes are one
+     * (bundles.c), or a color has several */
+    int64_t least_size, most_size;
+    uint8_t bundled; /* its colors do not all look alike */
     uint8_t touches_argument;
     uint32_t roles;
 };
@@ -214,6 +218,7 @@ struct nda {
     uint32_t *color_factors;
     struct nda_group *groups;
     uint32_t group_count;
+    uint32_t kind_count; /* groups, had none been joined with others of other sizes */
     uint32_t *group_colors;
     struct nda_argument *arguments;
     uint32_t argument_count;

@@ -45,11 +45,15 @@ struct facts {
     uint8_t seen;            /* in a result that is no state, or reduced on the way to one */
     uint8_t kept;            /* in a result that is state */
     uint8_t given;           /* on an argument that is data */
+    uint32_t argument_dims;  /* dimensions of arguments that have it */
     uint8_t lookup;          /* looked up in a parameter; mark_vocabulary makes it "is the vocabulary" */
     uint8_t gather_batch;    /* index dimension of a gather from what is no parameter and does not have it */
     uint8_t looked_up;       /* index dimension of a gather from a parameter: of tokens */
     uint8_t parameter_batch; /* batch dimension of a dot with a parameter */
     uint8_t attention;       /* in the result of a contraction of two operands that are no parameters */
+    uint8_t beside;          /* a batch dimension of such a contraction */
+    uint8_t cached;          /* on an argument that is a cache */
+    uint8_t written;         /* what is narrower or at an index is written into a tensor along it */
     uint8_t shardable;       /* some factor of it can be sharded */
     uint8_t dominated;       /* minor to another model color on one parameter (keys, not heads) */
     uint8_t square;          /* two dimensions of one parameter have it */

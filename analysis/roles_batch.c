@@ -1,6 +1,7 @@
 /* Roles, step 6: the vote for the batch.
  *
- * The batch is the color over most FLOPs of forward contractions among those that qualify. What a color must
+ * The batch is the color over most FLOPs of forward contractions among those that qualify, of equals the one
+ * on most arguments. What a color must
  * show is asked strictly first (EARLY); only where no color qualifies is less asked, in up to four rounds,
  * each of which may take other values for the forward pass and therefore collects the facts again. */
 #include "analysis/roles.h"
@@ -19,6 +20,13 @@ enum how { EARLY, LATE, LAST };
 /* A second batch goes through at least one eighth of the FLOPs of the first. Chosen, not tuned. */
 enum { SECOND_BATCH_SHARE = 8 };
 
+/* steps and environments go through the same contractions; a reward's steps are those of a scan */
+static bool is_more(const struct facts *facts, const struct facts *best)
+{
+    return facts->flops != best->flops ? facts->flops > best->flops
+                                       : facts->argument_dims > best->argument_dims;
+}
+
 static uint32_t best_batch(const struct roles *roles, enum how how)
 {
     uint32_t best = NDA_NONE;
@@ -30,7 +38,7 @@ static uint32_t best_batch(const struct roles *roles, enum how how)
             continue; /* a train step's inputs are no state */
         if (facts->contracted && (how == EARLY || !roles->train || roles->n->colors[color].set_count))
             continue;
-        if (facts->flops > 0 && seen && (best == NDA_NONE || facts->flops > roles->facts[best].flops))
+        if (facts->flops > 0 && seen && (best == NDA_NONE || is_more(facts, &roles->facts[best])))
             best = color;
     }
     return best;

@@ -44,11 +44,12 @@ static void mark_vocabulary(struct roles *roles)
 }
 
 /* Megatron's dims: made by one contraction with a parameter and summed by another (or the vocabulary), on
- * few parameters: the model dimension itself is on most of them. A bottleneck (an adapter's rank) is none. Of
+ * few parameters: the model dimension itself is on most of them, and heads, as attention goes
+ * through them one by one, may be on as many. A bottleneck (an adapter's rank) is none. Of
  * two on one parameter the major one counts (heads, not keys). */
 static bool is_model_color(const struct facts *facts, uint32_t most)
 {
-    bool few = most < FEW_PARAMETERS || facts->parameter_dims * 2 <= most;
+    bool few = most < FEW_PARAMETERS || facts->parameter_dims * 2 <= most || facts->beside;
     return facts->shardable && facts->parameter_dims && few &&
            ((facts->produced && facts->contracted && facts->wide) || facts->lookup);
 }

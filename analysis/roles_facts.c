@@ -94,6 +94,7 @@ static void parameter_facts(struct roles *roles, const struct nda_space *sp, con
             roles->facts[n->factors[factor_index].color].parameter_batch |= dot;
         } else {
             roles->facts[n->factors[factor_index].color].attention = 1;
+            roles->facts[n->factors[factor_index].color].beside = 1;
         }
     }
 }
@@ -126,6 +127,24 @@ static void index_facts(struct roles *roles, const struct nda_space *sp, const u
     }
 }
 
+/* A cache is written at a position: dynamic_update_slice of what is narrower there, scatter at indices. */
+static void write_facts(struct roles *roles, const struct nda_space *sp)
+{
+    const struct nda *n = roles->n;
+    uint32_t code = n->program->ops[sp->op].code;
+    if (code != IR_DYNAMIC_UPDATE_SLICE && code != IR_SCATTER)
+        return;
+    uint32_t update = sp->slots + (code == IR_SCATTER ? n->program->ops[sp->op].operand_count - 1 : 1);
+    for (uint32_t k = 0; k < nda_atom_count(n, n->slots[sp->slots].value); k++) {
+        uint32_t factor = nda_slot_factor(n, sp->slots, k);
+        bool has = false;
+        for (uint32_t j = 0; j < nda_atom_count(n, n->slots[update].value); j++)
+            has |= nda_slot_factor(n, update, j) == factor;
+        if (factor != NDA_NONE && !has)
+            roles->facts[n->factors[factor].color].written = 1;
+    }
+}
+
 void roles_collect_facts(struct roles *roles)
 {
     struct nda *n = roles->n;
@@ -142,6 +161,8 @@ void roles_collect_facts(struct roles *roles)
             struct facts *facts = &roles->facts[n->factors[sp->factors + factor].color];
             facts->shardable |= n->factors[sp->factors + factor].shardable;
             facts->given |= argument && n->arguments[sp->index].role == NDA_ROLE_DATA;
+            facts->argument_dims += argument;
+            facts->cached |= argument && n->arguments[sp->index].role == NDA_ROLE_CACHE;
             facts->kept |= sp->kind == NDA_SPACE_RESULT && !untied;
             facts->seen |= untied || (op && family == IR_FAMILY_REDUCE && result_forward(roles, sp) &&
                                       n->factors[sp->factors + factor].kind == NDA_CONTRACTING);
@@ -151,6 +172,8 @@ void roles_collect_facts(struct roles *roles)
             for (uint32_t g = 0; g < factor; g++)
                 facts->square |= n->factors[sp->factors + factor].color == n->factors[sp->factors + g].color;
         }
+        if (op)
+            write_facts(roles, sp);
         if (!op || !result_forward(roles, sp))
             continue;
         if (nda_is_contraction(n, sp->op) && sp->slot_count == 3) {

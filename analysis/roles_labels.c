@@ -1,9 +1,10 @@
 /* Roles, step 8: a label for every group, unique within the module: what plans, reports and people call it.
  *
  * The label is the group's role; without one "embed" for the color on most parameters, "sequence" for what
- * tokens are looked up along (a model without attention has it, too); else its size
- * ("dim256"). Equal ones are numbered in group order ("ffn", "ffn_2"). The same module always gets the same
- * labels. */
+ * tokens are looked up along (a model without attention has it, too) and for a cache's positions, which a
+ * step attends to and writes at or sums over (one token's step has no other sequence); else its size
+ * ("dim256", of groups of several "dim8to96"). Equal ones are numbered in group order ("ffn", "ffn_2"). The
+ * same module always gets the same labels. */
 #include "analysis/roles.h"
 
 #include <stdlib.h>
@@ -15,6 +16,19 @@ static bool label_taken(const struct nda *n, uint32_t count, const char *label)
         if (strcmp(n->groups[group].label, label) == 0)
             return true;
     return false;
+}
+
+static bool is_kept(const struct facts *facts)
+{
+    return facts->cached && facts->attention && (facts->written || facts->contracted) && !facts->produced;
+}
+
+static const char *size_label(const struct nda *n, const struct nda_group *group)
+{
+    return group->bundled && group->least_size < group->most_size
+               ? arena_printf(n->arena, "dim%lldto%lld", (long long)group->least_size,
+                              (long long)group->most_size)
+               : arena_printf(n->arena, "dim%lld", (long long)group->size);
 }
 
 void roles_label_groups(struct roles *roles)
@@ -32,7 +46,7 @@ void roles_label_groups(struct roles *roles)
         for (uint32_t i = 0; i < group->color_count; i++) {
             const struct facts *facts = &roles->facts[n->group_colors[group->colors + i]];
             heads |= facts->attention;
-            positions |= facts->looked_up && facts->results && !facts->parameter_dims;
+            positions |= !facts->parameter_dims && ((facts->looked_up && facts->results) || is_kept(facts));
         }
         base = group->roles & NDA_COLOR_BATCH                     ? "batch"
                : group->roles & NDA_COLOR_SEQUENCE                ? "sequence"
@@ -42,7 +56,7 @@ void roles_label_groups(struct roles *roles)
                : group->roles & NDA_COLOR_MODEL                   ? (heads ? "heads" : "ffn")
                : embed != NDA_NONE && n->colors[embed].group == g ? "embed"
                : positions                                        ? "sequence"
-                           : arena_printf(n->arena, "dim%lld", (long long)group->size);
+                                                                  : size_label(n, group);
         group->label = base;
         for (uint32_t k = 2; label_taken(n, g, group->label); k++)
             group->label = arena_printf(n->arena, "%s_%u", base, k);

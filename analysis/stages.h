@@ -26,6 +26,8 @@ void stage_colors(struct nda *n);
 void stage_conflicts(struct nda *n);
 /* groups, group_colors; touches_argument */
 void stage_groups(struct nda *n);
+/* numbers of groups in colors, group_count and kind_count, where there are too many to decide one by one */
+void stage_bundles(struct nda *n);
 /* classes; orientation of sets; bits of groups */
 void stage_classes(struct nda *n);
 /* roles of arguments and colors; labels of groups */

@@ -10,8 +10,11 @@
  * axis, over plans that differ in what an axis does, in the side of a sequence's conflict or in what is
  * gathered again, while that pays. The steps of the climb join the list. */
 enum {
-    /* plans priced for that, in all: clamp(2^22 / ops, 250, 1000); t2b has 21,000 ops */
+    /* plans priced for that, in all: clamp(2^22 / ops, 250, 1000), of modules beyond 67,000 ops 2^24 / ops,
+     * but 64; t2b has 21,000 ops */
     CLIMBING_OPERATIONS = 1 << 22,
+    WIDE_OPERATIONS = 1 << 24,
+    FEWEST_CLIMBING = 64,
     LEAST_CLIMBING = 250,
     MOST_CLIMBING = 1000,
     CLIMBS = 2, /* that it is shared by; what they leave is for further starts */
@@ -384,8 +387,9 @@ static enum error_code climb_experts(struct search *search, const struct core_pr
 {
     uint32_t first = search->domain->baseline_count, starts[STARTS];
     struct climb *climb = mem_zalloc(1, sizeof *climb);
-    uint64_t most =
-        core_clamp(CLIMBING_OPERATIONS / (search->domain->operations + 1), LEAST_CLIMBING, MOST_CLIMBING);
+    uint64_t operations = search->domain->operations + 1;
+    uint64_t least = core_clamp(WIDE_OPERATIONS / operations, FEWEST_CLIMBING, LEAST_CLIMBING);
+    uint64_t most = core_clamp(CLIMBING_OPERATIONS / operations, least, MOST_CLIMBING);
     enum error_code code = ERROR_OK;
     climb->search = search;
     climb->pricers = pricers;

@@ -46,8 +46,11 @@ struct core_tuning core_tuning_default(void)
  * about 1.9 ms for the 21,000 ops of t2b, whose search takes 13.5 s of processor time (docs/performance.md).
  * Chosen, not tuned. */
 enum {
-    BUDGET_OPERATIONS = 1 << 27, /* operations priced: clamp(2^27 / ops, 2000, 20000) rollouts */
-    FEWEST_ROLLOUTS = 2000,
+    /* operations priced: clamp(2^27 / ops, 128, 20000) rollouts; beyond 2^16 operations, which no cache
+     * holds, 2^16 / ops of these */
+    BUDGET_OPERATIONS = 1 << 27,
+    CACHED_OPERATIONS = 1 << 16,
+    FEWEST_ROLLOUTS = 128,
     MOST_ROLLOUTS = 20000,
     FIRST_OPERATIONS = 1 << 18, /* of a task of epoch 0: clamp(2^18 / ops, 4, 1024) rollouts */
     FEWEST_FIRST = 4,
@@ -69,11 +72,13 @@ static enum error_code set_options(struct search *search, const struct search_op
                                    struct error *e)
 {
     uint64_t operations = search->domain->operations ? search->domain->operations : 1;
+    uint64_t budget = BUDGET_OPERATIONS / operations;
+    if (operations > CACHED_OPERATIONS)
+        budget = budget * CACHED_OPERATIONS / operations;
     if (options)
         search->options = *options;
     if (!search->options.rollouts)
-        search->options.rollouts =
-            (uint32_t)core_clamp(BUDGET_OPERATIONS / operations, FEWEST_ROLLOUTS, MOST_ROLLOUTS);
+        search->options.rollouts = (uint32_t)core_clamp(budget, FEWEST_ROLLOUTS, MOST_ROLLOUTS);
     if (!search->options.parallelism)
         search->options.parallelism = TASKS;
     if (search->options.parallelism > CORE_MAX_TASKS)

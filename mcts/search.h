@@ -19,7 +19,7 @@
 
 struct search_options {
     uint64_t seed;
-    uint32_t rollouts;    /* 0: clamp(2^27 / ops, 2000, 20000) */
+    uint32_t rollouts;    /* 0: clamp(2^27 / ops, 128, 20000), fewer from 2^16 ops on */
     uint32_t parallelism; /* tasks an epoch; 0: 16; at most 256 */
     /* ablation: do not start from or seed with baselines (they are still priced) */
     uint8_t no_baselines;

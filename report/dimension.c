@@ -46,5 +46,9 @@ void report_dimension(const struct nda *n, uint32_t group, char *out, size_t roo
     size_t at = (size_t)snprintf(out, room, "dimension %d of %.80s %s", dimension_of(n, best, group),
                                  n->arguments[best].name, type);
     if (count > 1 && at < room)
-        snprintf(out + at, room - at, " and of %u more", count - 1);
+        at += (size_t)snprintf(out + at, room - at, " and of %u more", count - 1);
+    const struct nda_group *all = &n->groups[group];
+    if (all->bundled && all->least_size < all->most_size && at < room)
+        snprintf(out + at, room - at, ", of %lld to %lld elements", (long long)all->least_size,
+                 (long long)all->most_size);
 }

@@ -321,6 +321,26 @@ static void make_warnings(struct maker *maker)
     }
 }
 
+/* what was decided more coarsely than the module has it, or not at all */
+static void warn_of_bounds(struct maker *maker)
+{
+    char line[300];
+    if (maker->n->kind_count > maker->n->group_count) {
+        snprintf(
+            line, sizeof line,
+            "the module has %u kinds of dimensions, too many to decide one by one: those that are used alike "
+            "and differ in size are decided together, as %u",
+            maker->n->kind_count, maker->n->group_count);
+        report_add_warning(maker->report, line);
+    }
+    if (maker->report->decision_count == SEARCH_MAX_LIST) {
+        snprintf(line, sizeof line,
+                 "the plan has %d decisions, as many as one can: dimensions that more would split stay whole",
+                 SEARCH_MAX_LIST);
+        report_add_warning(maker->report, line);
+    }
+}
+
 static void make_baselines(struct report *report, const struct search *search)
 {
     uint32_t count = search ? search_baseline_count(search) : 0;
@@ -365,6 +385,7 @@ static enum error_code make_report(struct maker *maker, const struct search *sea
     make_memory(maker);
     TRY(make_conflicts(maker, e));
     make_warnings(maker);
+    warn_of_bounds(maker);
     TRY(report_find_whole(maker->context, maker->session, &maker->plan, &maker->local, &maker->measured.held,
                           maker->measured.step_times, search != NULL, report, e));
     plan_context_decisions(maker->context, &report->offered);

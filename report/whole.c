@@ -289,6 +289,8 @@ static void judge_tries(const struct finder *finder, const struct report_try *tr
     if (whole->reason == REPORT_CONFLICT_LOST || whole->reason == REPORT_NO_RULE)
         report_taken_by(finder->n, finder->mesh, finder->plan, whole->group, whole->taken,
                         sizeof whole->taken);
+    if (whole->reason == REPORT_CONFLICT_LOST && !whole->taken[0])
+        whole->reason = REPORT_NO_GAIN; /* nobody has the axes: what it splits, it splits in its turn */
 }
 
 static enum error_code try_group(struct finder *finder, struct report_whole *whole, struct error *e)

@@ -53,7 +53,7 @@ static void text_reason(const struct report *report, const struct report_whole *
         }
         break;
     case REPORT_CONFLICT_LOST:
-        text_printf(text, "conflict lost: %s;%s", whole->taken[0] ? whole->taken : "no axis is free", gap);
+        text_printf(text, "conflict lost: %s;%s", whole->taken, gap);
         text_price(report, whole, text);
         break;
     case REPORT_NO_GAIN:

@@ -233,12 +233,57 @@ static void roles_of_a_decode_step(void **state)
     subject_close(&subject);
 }
 
+static uint32_t group_of_dimension(const struct nda *n, uint32_t argument, uint32_t dim)
+{
+    uint32_t factor = nda_slot_factor(n, n->spaces[n->arguments[argument].space].slots, dim);
+    return n->colors[n->factors[factor].color].group;
+}
+
+/* a step of one token has no sequence but that of its caches, which it writes at a position; its heads are
+ * on four of six matrices, as many as the model dimension's half and more */
+static void a_cache_has_positions(void **state)
+{
+    struct subject subject;
+    load(&subject, "tests/analysis/data/cache.mlir");
+    static const char *const labels[] = {"batch", "sequence", "heads"};
+    for (uint32_t i = 6; i < 8; i++) {
+        assert_int_equal(subject.nda->arguments[i].role, NDA_ROLE_CACHE);
+        for (uint32_t dim = 0; dim < 3; dim++)
+            assert_string_equal(subject.nda->groups[group_of_dimension(subject.nda, i, dim)].label,
+                                labels[dim]);
+    }
+    subject_close(&subject);
+}
+
 static uint32_t colors_of_role(const struct nda *n, uint32_t role)
 {
     uint32_t count = 0;
     for (uint32_t color = 0; color < n->color_count; color++)
         count += (n->colors[color].roles & role) != 0;
     return count;
+}
+
+/* Steps and environments go through the same product; what more arguments have is the batch, wherever it
+ * stands. A cache that is a whole result is called after its number. */
+static void environments_are_the_batch(void **state)
+{
+    static const char text[] =
+        "func.func @main(%x: tensor<3x4x8xf32>, %w: tensor<8x8xf32>, %r: tensor<4xf32>, "
+        "%c: tensor<6x8xf32> {tf.aliasing_output = 1 : i32}) -> (tensor<3x4x8xf32>, "
+        "tensor<6x8xf32> {jax.result_info = \"result[1]\"}) {\n"
+        "%y = stablehlo.dot_general %x, %w, contracting_dims = [2] x [0] : "
+        "(tensor<3x4x8xf32>, tensor<8x8xf32>) -> tensor<3x4x8xf32>\n"
+        "%b = stablehlo.broadcast_in_dim %r, dims = [1] : (tensor<4xf32>) -> tensor<3x4x8xf32>\n"
+        "%z = stablehlo.add %y, %b : tensor<3x4x8xf32>\n"
+        "%d = stablehlo.add %c, %c : tensor<6x8xf32>\n"
+        "return %z, %d : tensor<3x4x8xf32>, tensor<6x8xf32>\n}\n";
+    struct subject subject;
+    load_text(&subject, text, sizeof text - 1);
+    const struct nda *n = subject.nda;
+    assert_string_equal(n->groups[group_of_dimension(n, 0, 1)].label, "batch");
+    assert_int_equal(colors_of_role(n, NDA_COLOR_BATCH), 1);
+    assert_string_equal(n->arguments[3].name, "cache/1");
+    subject_close(&subject);
 }
 
 /* weights without moments are told from a carried state by their gradient, although both are updated by
@@ -496,6 +541,77 @@ static void depth_changes_no_decision(void **state)
     text_release(&now);
 }
 
+/* `count` products after each other, or each of the same rows and summed; no two widths are equal */
+static void write_products(struct text *text, uint32_t count, bool chained)
+{
+    text_add(text, "func.func @main(%x0: tensor<64x8xf32>");
+    for (uint32_t i = 0; i < count; i++)
+        if (chained)
+            text_printf(text, ", %%w%u: tensor<%ux%uxf32>", i, 8 + 8 * i, 16 + 8 * i);
+        else
+            text_printf(text, ", %%w%u: tensor<8x%uxf32>, %%v%u: tensor<%ux4xf32>", i, 8 + 8 * i, i,
+                        8 + 8 * i);
+    text_printf(text, ") -> tensor<64x%uxf32> {\n", chained ? 8 + 8 * count : 4);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t in = chained ? 8 + 8 * i : 8, out = chained ? 16 + 8 * i : 8 + 8 * i;
+        text_printf(text,
+                    "%%%c%u = stablehlo.dot_general %%x%u, %%w%u, contracting_dims = [1] x [0] : "
+                    "(tensor<64x%uxf32>, tensor<%ux%uxf32>) -> tensor<64x%uxf32>\n",
+                    chained ? 'x' : 'h', chained ? i + 1 : i, chained ? i : 0, i, in, in, out, out);
+        if (chained)
+            continue;
+        text_printf(text,
+                    "%%y%u = stablehlo.dot_general %%h%u, %%v%u, contracting_dims = [1] x [0] : "
+                    "(tensor<64x%uxf32>, tensor<%ux4xf32>) -> tensor<64x4xf32>\n",
+                    i, i, i, out, out);
+        if (i > 0)
+            text_printf(text, "%%s%u = stablehlo.add %%%c%u, %%y%u : tensor<64x4xf32>\n", i,
+                        i > 1 ? 's' : 'y', i - 1, i);
+    }
+    text_printf(text, "return %%%c%u : tensor<64x%uxf32>\n}\n", chained ? 'x' : 's',
+                chained ? count : count - 1, chained ? 8 + 8 * count : 4);
+}
+
+/* 99 towers of 99 widths are some decisions, not a hundred; 20 stay twenty */
+static void widths_are_decided_together(void **state)
+{
+    static const uint32_t towers[] = {20, 99};
+    struct text text = {0};
+    for (size_t i = 0; i < 2; i++) {
+        struct subject subject;
+        text.size = 0;
+        write_products(&text, towers[i], false);
+        load_text(&subject, text.at, text.size);
+        const struct nda *n = subject.nda;
+        uint32_t fifth = group_of_dimension(n, 1 + 2 * 4, 1);
+        assert_int_equal(n->kind_count, towers[i] + 3); /* rows, the towers' first and last dimension */
+        assert_int_equal(n->group_count, i == 0 ? towers[i] + 3 : 10);
+        assert_int_equal(n->groups[fifth].bundled, i == 1);
+        assert_int_equal(group_of_dimension(n, 2 + 2 * 4, 0), fifth);
+        assert_int_equal(group_of_dimension(n, 1 + 2 * 5, 1) == fifth, i == 1); /* 40 and 48 */
+        assert_int_not_equal(group_of_dimension(n, 1 + 2 * 9, 1), fifth);       /* 80 */
+        assert_int_equal(n->groups[fifth].least_size, i == 1 ? 32 : 40);
+        assert_int_equal(n->groups[fifth].most_size, i == 1 ? 56 : 40);
+        subject_close(&subject);
+    }
+    text_release(&text);
+}
+
+/* of a chain of widths no two that meet in a weight are one decision */
+static void neighbours_in_a_chain_stay_apart(void **state)
+{
+    struct subject subject;
+    struct text text = {0};
+    write_products(&text, 99, true);
+    load_text(&subject, text.at, text.size);
+    const struct nda *n = subject.nda;
+    assert_in_range(n->group_count, 3, 30);
+    for (uint32_t i = 1; i <= 99; i++)
+        assert_int_not_equal(group_of_dimension(n, i, 0), group_of_dimension(n, i, 1));
+    subject_close(&subject);
+    text_release(&text);
+}
+
 /* invariants of the tables on a model with everything in it */
 static void edges_go_forward_and_join_equal_atoms(void **state)
 {
@@ -530,6 +646,8 @@ int main(void)
         cmocka_unit_test(flat_agrees_with_t2b),
         cmocka_unit_test(roles_and_names_of_a_train_step),
         cmocka_unit_test(roles_of_a_decode_step),
+        cmocka_unit_test(a_cache_has_positions),
+        cmocka_unit_test(environments_are_the_batch),
         cmocka_unit_test(state_is_found_without_donation),
         cmocka_unit_test(two_towers_have_two_batches),
         cmocka_unit_test(weights_handed_back_are_no_examples),
@@ -540,6 +658,8 @@ int main(void)
         cmocka_unit_test(weights_made_before_use),
         cmocka_unit_test(early_ends_have_a_bound),
         cmocka_unit_test(depth_changes_no_decision),
+        cmocka_unit_test(widths_are_decided_together),
+        cmocka_unit_test(neighbours_in_a_chain_stay_apart),
         cmocka_unit_test(edges_go_forward_and_join_equal_atoms),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
