@@ -110,6 +110,22 @@ def nothing_is_moved(folder):
     check('no communication\n' in text and 'of the communication blocks' not in text, 'rows: communication of none')
 
 
+def kinds_are_counted(folder):
+    """a hundred towers of a hundred widths are some decisions, and the report says so; twenty are twenty, and it says nothing"""
+    for count in (20, 100):
+        widths = [16 * (5 + i) for i in range(count)]
+        rows = [f'  %y{i} = stablehlo.dot_general %x, %w{i}, contracting_dims = [1] x [0] : (tensor<64x32xf32>, tensor<32x{width}xf32>) -> tensor<64x{width}xf32>'
+                for i, width in enumerate(widths)]
+        arguments = ', '.join(['%x: tensor<64x32xf32>'] + [f'%w{i}: tensor<32x{width}xf32>' for i, width in enumerate(widths)])
+        types = ', '.join(f'tensor<64x{width}xf32>' for width in widths)
+        results = ', '.join(f'%y{i}' for i in range(count))
+        (folder / 'wide.mlir').write_text(f'func.func @main({arguments}) -> ({types}) {{\n' + '\n'.join(rows) + f'\n  return {results} : {types}\n}}\n')
+        report, text = plan(folder / 'wide.mlir', 'data=2,model=2', folder, '--planner', 'baselines')
+        said = [w for w in report['warnings'] if re.search(rf'the module has {count + 2} kinds of dimensions, .* are decided together, as \d+', str(w))]
+        check(len(said) == (count > 96), f'{count} widths: {report["warnings"]}')
+        check(('are decided together' in text) == (count > 96), f'{count} widths: not in the text')
+
+
 def layers_are_one_row(folder):
     """what twelve layers keep alive stands in one row, not in twelve of which eleven are `all others`; so do constraints"""
     report, text = plan('segments/gpt_6.mlir.gz', 'data=4,model=2', folder, '--planner', 'baselines')
@@ -162,4 +178,5 @@ with tempfile.TemporaryDirectory() as temporary:
     takers_are_named(folder)
     experts_are_named(folder)
     nothing_is_moved(folder)
+    kinds_are_counted(folder)
 sys.exit(1 if failures else 0)
