@@ -3,8 +3,10 @@
  * between; where it is asked whether a sum is finite, any sum will do. A proof looks at these numbers
  * themselves, as if the program returned them.
  *
- * Only numbers of rank 0 that main itself computes count: no lowering splits these, and they stand in the
- * sharded module in the same order, or the two have other counts and nothing is looked at. */
+ * Only numbers of rank 0 count: no lowering splits these, and they stand in the sharded module in the same
+ * order, or the two have other counts and nothing is looked at. What main itself computes is returned as it
+ * is. What a loop computes is another number in each iteration, of which the interpreter adds all up, each
+ * times a weight of its own (verify_watch in interpret.h). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,6 +49,40 @@ static uint32_t sides(const struct ir_program *program, uint32_t op)
     case IR_IS_FINITE: return 1;
     default: return 0;
     }
+}
+
+/* Does the op stand in a loop, and in nothing else that runs a block many times (a reducer, a sort)? */
+static bool in_loop(const struct ir_program *program, uint32_t op)
+{
+    bool looped = false;
+    for (uint32_t block = program->ops[op].block; block != IR_NONE; block = program->ops[op].block) {
+        op = program->regions[program->blocks[block].region].op;
+        if (op == IR_NONE)
+            break;
+        if (ir_opcode_family((enum ir_opcode)program->ops[op].code) == IR_FAMILY_CONTROL)
+            looped |= program->ops[op].code == IR_WHILE;
+        else if (ir_opcode_family((enum ir_opcode)program->ops[op].code) != IR_FAMILY_STRUCTURE)
+            return false;
+    }
+    return looped;
+}
+
+/* each number once, however often it is compared */
+void verify_watch_make(const struct ir_program *program, struct verify_watch *out)
+{
+    *out = (struct verify_watch){.number = mem_zalloc((size_t)program->value_count + 1, sizeof *out->number)};
+    for (uint32_t op = 0; op < program->op_count; op++)
+        for (uint32_t side = 0; sides(program, op) > side && in_loop(program, op); side++) {
+            uint32_t value = number_behind(program, ir_operand(program, op, side));
+            if (value != IR_NONE && !out->number[value])
+                out->number[value] = ++out->count;
+        }
+}
+
+void verify_watch_release(struct verify_watch *watch)
+{
+    free(watch->number);
+    *watch = (struct verify_watch){0};
 }
 
 /* values: room for as many as there are, or NULL */

@@ -15,8 +15,25 @@
  * reads files, clocks or globals; a run is deterministic. */
 #include "verify/driver.h"
 
+#include <complex.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Adds a watched number to what was computed of it before. Weights are those of the golden ratio: no two times
+ * have the same. */
+static void watch(struct verify_state *state, uint32_t value, uint32_t devices,
+                  const struct verify_value *values)
+{
+    uint32_t number = state->options.watch->number[value];
+    if (!number)
+        return;
+    double weight = 1 + fmod((double)state->times[number - 1]++ * 0.6180339887498949, 1);
+    for (uint32_t d = 0; d < devices; d++) {
+        double x = creal(verify_number(&values[d], 0));
+        state->watched[(number - 1) * devices + d] += weight * (isfinite(x) ? x : 1);
+    }
+}
 
 static enum error_code run_op(struct verify_state *state, uint32_t op, uint32_t devices, struct error *e)
 {
@@ -46,6 +63,8 @@ static enum error_code run_op(struct verify_state *state, uint32_t op, uint32_t 
             const struct ir_type *type = ir_value_type(state->program, ir_result(state->program, op, result));
             for (uint32_t d = 0; d < devices; d++)
                 out[result * devices + d].type = type;
+            if (state->watched)
+                watch(state, ir_result(state->program, op, result), devices, out + result * devices);
             verify_slot_set(state, ir_result(state->program, op, result), devices, out + result * devices);
         }
         verify_slots_release(state, op);
@@ -121,9 +140,22 @@ static enum error_code bind(struct verify_state *state, uint32_t func, uint32_t 
     return ERROR_OK;
 }
 
-/* results -> outputs, dense and owned by the caller */
-static void unbind(struct verify_state *state, uint32_t count, uint32_t devices, struct verify_value *results,
-                   struct verify_tensor *outputs)
+/* what was watched, behind the results of each device */
+static void unbind_watched(const struct verify_state *state, uint32_t count, uint32_t devices,
+                           struct verify_tensor *outputs)
+{
+    uint32_t watched = state->options.watch->count, all = count + watched;
+    for (uint32_t k = 0; k < watched; k++)
+        for (uint32_t d = 0; d < devices; d++) {
+            double *number = mem_zalloc(1, sizeof *number + IR_ELEMENT_BYTES);
+            *number = state->watched[k * devices + d];
+            outputs[d * all + count + k] = (struct verify_tensor){.element = IR_F64, .data = number};
+        }
+}
+
+/* results -> outputs, dense and owned by the caller; stride: outputs of a device */
+static void unbind(struct verify_state *state, uint32_t count, uint32_t stride, uint32_t devices,
+                   struct verify_value *results, struct verify_tensor *outputs)
 {
     for (uint32_t r = 0; r < count; r++)
         for (uint32_t d = 0; d < devices; d++) {
@@ -135,7 +167,7 @@ static void unbind(struct verify_state *state, uint32_t count, uint32_t devices,
             size_t bytes = (size_t)verify_tensor_count(&tensor) * verify_element_size(tensor.element);
             tensor.data = mem_alloc(bytes + IR_ELEMENT_BYTES);
             memcpy(tensor.data, verify_data(value), bytes);
-            outputs[d * count + r] = tensor;
+            outputs[d * stride + r] = tensor;
             verify_value_drop(state, value);
         }
 }
@@ -158,6 +190,9 @@ enum error_code verify_run(const struct ir_program *program, const char *functio
     state.active = mem_zalloc(program->op_count + 1, 1);
     state.active[func] = 1;
     verify_slots_plan(&state);
+    uint32_t watched = state.options.watch ? state.options.watch->count : 0;
+    state.watched = watched ? mem_zalloc((size_t)watched * devices, sizeof *state.watched) : NULL;
+    state.times = watched ? mem_zalloc(watched, sizeof *state.times) : NULL;
     uint32_t last = ir_block_terminator(program, block),
              count = last == IR_NONE ? 0 : program->ops[last].operand_count;
     size_t arg_count = (size_t)program->blocks[block].arg_count * devices;
@@ -172,11 +207,15 @@ enum error_code verify_run(const struct ir_program *program, const char *functio
         if (!results[r * devices].buffer)
             code = verify_fail(&state, last, ERROR_NOT_AVAILABLE, e, "result %u is no tensor", r);
     if (!code)
-        unbind(&state, count, devices, results, outputs);
+        unbind(&state, count, count + watched, devices, results, outputs);
+    if (!code && watched)
+        unbind_watched(&state, count, devices, outputs);
     verify_values_drop(&state, results, (size_t)count * devices);
     if (statistics)
         *statistics = state.statistics;
     verify_state_release(&state);
+    free(state.watched);
+    free(state.times);
     free(args);
     free(results);
     return code;

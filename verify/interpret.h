@@ -64,6 +64,14 @@ struct verify_magnitude {
     double summed;  /* sums, dots, convolutions: mean over the result of the sum of magnitudes added up */
 };
 
+/* Values of rank 0 that a run watches, whatever block they stand in: each comes out behind the results, as one
+ * f64: the sum over all times that it was computed of the number times a weight between 1 and 2 that depends
+ * on the time. What is not finite adds its weight alone. Floats alone. */
+struct verify_watch {
+    uint32_t *number; /* [value_count]: 1 + its place behind the results; 0: not watched. Owned */
+    uint32_t count;
+};
+
 struct verify_options {
     enum verify_style style;
     uint64_t max_operations; /* scalar operations executed, all devices together; 0 = VERIFY_MAX_OPERATIONS */
@@ -86,6 +94,8 @@ struct verify_options {
     /* The program's types before they were widened (verify_wide in prove.h; borrowed), one for each of its
      * own: bitcast_convert reads and makes the bits of these. NULL: its own */
     const struct ir_type *narrow;
+    /* borrowed; NULL: nothing. Outputs are then results + count of each device. */
+    const struct verify_watch *watch;
 };
 
 /* What a run did, for tests and reports. */

@@ -111,7 +111,7 @@ static double off_of_added(const struct verify_trial_run *run, const struct veri
 {
     const struct verify_tensor *original = &run->outputs[k];
     enum verify_store store = verify_store_of(original->element);
-    if (store != VERIFY_F32 && store != VERIFY_F64)
+    if ((store != VERIFY_F32 && store != VERIFY_F64) || k >= run->returned)
         return 0;
     double off = verify_distance(original, &outputs[k]);
     if (off <= ROUNDINGS * unit_of(original->element) * verify_distance(original, NULL))
@@ -157,7 +157,7 @@ void verify_judge(const struct verify_reference *reference, const struct verify_
 {
     const struct verify_trial_run *run = trial->run;
     struct verify_judgement *judgement = &trial->judgement;
-    struct verify_options options = verify_run_options(run, reference->original, given);
+    struct verify_options options = verify_run_options(run, reference->original, &reference->watch, given);
     *judgement = (struct verify_judgement){
         .difference = verify_compare(run->outputs, trial->outputs, trial->results, run->tolerance, 0),
         .tolerance = run->tolerance,

@@ -72,6 +72,7 @@ struct lowered {
     struct verify_wide wide;
     const struct verify_boundary *boundary; /* NULL: of global signature */
     uint32_t compared;                      /* numbers that the wide one returns more */
+    struct verify_watch watch;              /* and numbers that its loops compare */
 };
 
 /* The numbers that a manual module compares stand in its body, where none can return them. */
@@ -82,6 +83,9 @@ static void widen(const struct verify_reference *reference, struct lowered *lowe
         return;
     lowered->compared = reference->compared;
     verify_wide_return_compared(&lowered->wide);
+    verify_watch_make(lowered->program, &lowered->watch);
+    if (lowered->watch.count != reference->watch.count)
+        lowered->watch.count = 0;
 }
 
 /* Numbers that are compared in another order are no others: each that is not the original's changes places
@@ -105,12 +109,12 @@ static enum error_code try_run(const struct verify_reference *reference, struct 
                                const struct verify_trial_run *run, const struct verify_options *given,
                                struct verify_trial *trial, struct error *e)
 {
-    struct verify_options options = verify_run_options(run, lowered->program, given);
     if (run->wide && !lowered->wide.types)
         widen(reference, lowered);
+    struct verify_options options = verify_run_options(run, lowered->program, &lowered->watch, given);
     const struct ir_program *program = run->wide ? &lowered->wide.program : lowered->program;
     *trial = (struct verify_trial){.run = run, .results = reference->results};
-    trial->results += run->wide ? lowered->compared : 0;
+    trial->results += run->wide ? lowered->compared + lowered->watch.count : 0;
     trial->outputs = mem_zalloc(trial->results + 1, sizeof *trial->outputs);
     enum error_code code =
         lowered->boundary
@@ -216,6 +220,7 @@ enum error_code verify_prove(const struct verify_reference *reference, const str
         }
     }
     verify_wide_release(&lowered.wide);
+    verify_watch_release(&lowered.watch);
     return code;
 }
 

@@ -143,6 +143,9 @@ void verify_wide_release(struct verify_wide *wide); /* zeroed is fine */
  * results. */
 uint32_t verify_compared_count(const struct ir_program *program);
 void verify_wide_return_compared(struct verify_wide *wide);
+/* What choices compare in loops, to be watched by runs of the program. */
+void verify_watch_make(const struct ir_program *program, struct verify_watch *out);
+void verify_watch_release(struct verify_watch *watch); /* zeroed is fine */
 /* the same numbers, as an input of the wide program; owned */
 struct verify_tensor verify_wide_tensor(const struct verify_tensor *from);
 /* and back, rounded to the element type */

@@ -26,6 +26,7 @@ void verify_reference_destroy(struct verify_reference *reference)
         verify_tensors_free(reference->run[i].outputs, reference->run[i].results);
     }
     verify_wide_release(&reference->wide);
+    verify_watch_release(&reference->watch);
     free(reference);
 }
 
@@ -67,11 +68,13 @@ static enum error_code make_inputs(const struct verify_reference *reference, uin
 
 /* the caller's options, for one of the run's programs */
 struct verify_options verify_run_options(const struct verify_trial_run *run, const struct ir_program *narrow,
+                                         const struct verify_watch *watch,
                                          const struct verify_options *given)
 {
     struct verify_options options = given ? *given : (struct verify_options){0};
     options.turned = run->mode == VERIFY_INPUTS_TURNED;
     options.narrow = run->wide ? narrow->types : NULL;
+    options.watch = run->wide && watch->count ? watch : NULL;
     return options;
 }
 
@@ -80,10 +83,11 @@ enum error_code verify_run_original(const struct verify_reference *reference,
                                     const struct verify_options *options, struct verify_trial_run *run,
                                     bool *usable, struct error *e)
 {
-    struct verify_options own = verify_run_options(run, reference->original, options);
+    struct verify_options own = verify_run_options(run, reference->original, &reference->watch, options);
     run->program = run->wide ? &reference->wide.program : reference->original;
     run->tolerance = run->wide ? verify_tolerance(run->program) : reference->tolerance;
-    run->results = reference->results + (run->wide ? reference->compared : 0);
+    run->returned = reference->results + (run->wide ? reference->compared : 0);
+    run->results = run->returned + (run->wide ? reference->watch.count : 0);
     run->outputs = mem_zalloc(run->results + 1, sizeof *run->outputs);
     enum error_code code = verify_run(run->program, "main", 1, run->inputs, run->outputs, &own, NULL, e);
     *usable = !code && verify_compare(run->outputs, run->outputs, run->results, 0, 0).verdict == VERIFY_EQUAL;
@@ -168,6 +172,8 @@ enum error_code verify_reference_create(const struct ir_program *original, uint6
     reference->compared = reference->widens ? verify_compared_count(original) : 0;
     if (reference->compared)
         verify_wide_return_compared(&reference->wide);
+    if (reference->widens)
+        verify_watch_make(original, &reference->watch);
     if (options && options->given)
         code = add_run(reference, VERIFY_INPUTS_GIVEN, false, seed, options, e);
     for (int kind = 0; kind < VERIFY_RUNS && !code && !(options && options->given); kind++)

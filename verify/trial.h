@@ -20,7 +20,8 @@ struct verify_trial_run {
     bool wide;                        /* in f64 */
     const struct ir_program *program; /* the original, or that of the reference's `wide` */
     double tolerance;
-    uint32_t results; /* of the program: in f64 also the numbers that it compares */
+    uint32_t results;  /* of the program: in f64 also the numbers that it compares */
+    uint32_t returned; /* of these; the others are watched */
     struct verify_tensor *inputs, *outputs;
 };
 
@@ -29,7 +30,8 @@ struct verify_reference {
     struct verify_wide wide;           /* of it */
     bool widens;                       /* that is another program */
     uint32_t arguments, results, runs;
-    uint32_t compared; /* numbers that the wide one returns more */
+    uint32_t compared;         /* numbers that the wide one returns more */
+    struct verify_watch watch; /* and numbers that its loops compare */
     struct verify_trial_run run[VERIFY_RUNS];
     double tolerance;
 };
@@ -55,8 +57,10 @@ struct verify_trial {
 };
 
 /* ---- reference.c */
-/* the caller's options, for one of the run's programs; narrow: that program in its own types */
+/* the caller's options, for one of the run's programs; narrow: that program in its own types; watch: what it
+ * watches in f64 */
 struct verify_options verify_run_options(const struct verify_trial_run *run, const struct ir_program *narrow,
+                                         const struct verify_watch *watch,
                                          const struct verify_options *given);
 /* The run's results of its inputs; *usable is false when they hold NaN, and both are freed then. Errors are
  * verify_run's. */

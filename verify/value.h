@@ -58,6 +58,8 @@ struct verify_state {
     /* the device being evaluated: which copy a reducer body captures */
     uint32_t device;
     enum verify_style style;
+    double *watched; /* by number and device; NULL: nothing is watched */
+    uint64_t *times; /* by number: how often it was computed */
 };
 
 /* ---- value.c */

@@ -4,7 +4,7 @@
 """An error planted into any collective of a step's local module is found by toast prove: its result doubled, an all_reduce left out.
 
 Arguments: modules in place of Adafactor's step of one layer (a key's bias under a softmax is read by nothing that it changes) and of a step that
-scales its loss and keeps its parameters where a sum of gradients is not finite."""
+scales its loss and keeps its parameters where a sum of gradients is not finite, alone and as the body of a scan."""
 import os
 import pathlib
 import re
@@ -60,4 +60,4 @@ def check(module):
     return found == total > 0
 
 
-sys.exit(not all([check(module) for module in sys.argv[1:] or [str(STEPS / 'adafactor.mlir'), str(STEPS / 'scaled.mlir')]]))
+sys.exit(not all([check(module) for module in sys.argv[1:] or [str(STEPS / name) for name in ('adafactor.mlir', 'scaled.mlir', 'scanned.mlir')]]))
