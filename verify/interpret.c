@@ -20,8 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Adds a watched number to what was computed of it before. Weights are those of the golden ratio: no two times
- * have the same. */
+/* Adds a watched number to what was computed of it before. Weights are multiples of the golden ratio: no two
+ * times have the same. */
 static void watch(struct verify_state *state, uint32_t value, uint32_t devices,
                   const struct verify_value *values)
 {

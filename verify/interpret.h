@@ -64,9 +64,9 @@ struct verify_magnitude {
     double summed;  /* sums, dots, convolutions: mean over the result of the sum of magnitudes added up */
 };
 
-/* Values of rank 0 that a run watches, whatever block they stand in: each comes out behind the results, as one
- * f64: the sum over all times that it was computed of the number times a weight between 1 and 2 that depends
- * on the time. What is not finite adds its weight alone. Floats alone. */
+/* Floats of rank 0 that a run watches, whatever block they stand in: each comes out behind the results, as
+ * one f64: the sum over all times that it was computed of the number times a weight between 1 and 2 that
+ * depends on the time. What is not finite adds its weight alone. */
 struct verify_watch {
     uint32_t *number; /* [value_count]: 1 + its place behind the results; 0: not watched. Owned */
     uint32_t count;

@@ -68,8 +68,7 @@ static enum error_code make_inputs(const struct verify_reference *reference, uin
 
 /* the caller's options, for one of the run's programs */
 struct verify_options verify_run_options(const struct verify_trial_run *run, const struct ir_program *narrow,
-                                         const struct verify_watch *watch,
-                                         const struct verify_options *given)
+                                         const struct verify_watch *watch, const struct verify_options *given)
 {
     struct verify_options options = given ? *given : (struct verify_options){0};
     options.turned = run->mode == VERIFY_INPUTS_TURNED;
