@@ -83,6 +83,7 @@ static void widen(const struct verify_reference *reference, struct lowered *lowe
         return;
     lowered->compared = reference->compared;
     verify_wide_return_compared(&lowered->wide);
+    verify_watch_release(&lowered->watch);
     verify_watch_make(lowered->program, &lowered->watch);
     if (lowered->watch.count != reference->watch.count)
         lowered->watch.count = 0;
