@@ -107,8 +107,9 @@ def check_plan(p):
         for u in c['uses'] or ():
             members(u, 'op location name', 'use of a constraint')
         check(c['arguments'], f'what a constrained value is made of is named: {c}')
-    members(p['walk'], 'combine_bytes axis_order regather defer_partials', 'walk')
+    members(p['walk'], 'combine_bytes axis_order regather defer_partials keep_layouts', 'walk')
     members(p['walk']['regather'], 'all arguments', 'walk.regather')
+    check(p['walk']['keep_layouts'] is True, 'XLA:GPU lays arrays out, so modules for it ask for nothing')
     check(p['walk']['combine_bytes'] == 32 << 20, f'collectives are combined up to {p["walk"]["combine_bytes"]} bytes')
 
 
