@@ -50,15 +50,14 @@ uint32_t report_kernels_find(const struct spmd_local *local, const struct price_
 static void add_kernel(const struct ir_program *program, const struct report_kernel *kernel, struct text *out)
 {
     const struct price_interval *at = &kernel->interval;
-    const char *name = kernel->kind == SPMD_OP ? ir_op_name(program, kernel->op)
-                                               : spmd_step_kind_name((enum spmd_step_kind)kernel->kind);
-    bool sends = kernel->kind >= SPMD_ALL_GATHER && kernel->kind <= SPMD_PERMUTE;
+    enum spmd_step_kind kind = (enum spmd_step_kind)kernel->kind;
+    const char *name = kind == SPMD_OP ? ir_op_name(program, kernel->op) : spmd_step_kind_name(kind);
     text_printf(out,
                 ",\n{\"name\": \"%s\", \"ph\": \"X\", \"pid\": 1, \"tid\": %d, \"ts\": %.6f, \"dur\": "
                 "%.6f, \"args\": {\"step\": %u, \"line\": %u, \"exposed_us\": %.6f}}",
-                name, sends ? 2 : 1, (double)at->start_ps / 1e6, (double)(at->end_ps - at->start_ps) / 1e6,
-                at->step, kernel->op == SPMD_NONE ? 0 : program->ops[kernel->op].line,
-                (double)at->exposed_ps / 1e6);
+                name, spmd_kind_is_collective(kind) ? 2 : 1, (double)at->start_ps / 1e6,
+                (double)(at->end_ps - at->start_ps) / 1e6, at->step,
+                kernel->op == SPMD_NONE ? 0 : program->ops[kernel->op].line, (double)at->exposed_ps / 1e6);
 }
 
 static void add_kernels(const struct ir_program *program, const struct report_kernel *kernels, uint32_t count,

@@ -204,9 +204,13 @@ static inline struct spmd_step *spmd_last_step(const struct spmd_local *local)
     return &local->steps[local->step_count - 1];
 }
 /* moves data between devices */
+static inline bool spmd_kind_is_collective(enum spmd_step_kind kind)
+{
+    return kind >= SPMD_ALL_GATHER && kind <= SPMD_PERMUTE;
+}
 static inline bool spmd_step_is_collective(const struct spmd_step *step)
 {
-    return step->kind >= SPMD_ALL_GATHER && step->kind <= SPMD_PERMUTE;
+    return spmd_kind_is_collective((enum spmd_step_kind)step->kind);
 }
 
 /* Reusable: spmd_walk clears and refills *out (zeroed at first), so that a search allocates nothing per

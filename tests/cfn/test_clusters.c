@@ -50,16 +50,6 @@ static void release(struct relaxed *made)
     cfn_problem_release(&made->problem);
 }
 
-static bool step_on(const struct cfn_model *model, int32_t *value)
-{
-    for (int32_t i = 0; i < model->node_count; i++) {
-        if (++value[i] < model->size[i])
-            return true;
-        value[i] = 0;
-    }
-    return false;
-}
-
 /* the cheapest assignment within the limit becomes the worker's best; false: there is none */
 static bool find_best(struct relaxed *made)
 {
@@ -68,7 +58,7 @@ static bool find_best(struct relaxed *made)
     do {
         cfn_point_evaluate(&made->model, &point, made->worker.profile);
         cfn_worker_record(&made->worker, &point);
-    } while (step_on(&made->model, point.value));
+    } while (next_assignment(made->model.size, (uint32_t)made->model.node_count, point.value));
     cfn_point_release(&point);
     return made->worker.has_best;
 }
@@ -105,7 +95,7 @@ static int nowhere_dearer(const struct relaxed *made)
             continue;
         }
         assert_true(cost == INT64_MAX ? relaxed == INT64_MAX : relaxed <= cost);
-    } while (step_on(&made->model, point.value));
+    } while (next_assignment(made->model.size, (uint32_t)made->model.node_count, point.value));
     cfn_point_release(&point);
     return excluded;
 }

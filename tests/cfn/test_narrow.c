@@ -49,16 +49,6 @@ static int64_t cost_of(const struct cfn_model *model, const int32_t *value)
     return cfn_infinite(sum) ? INT64_MAX : sum;
 }
 
-static bool step_on(const struct cfn_model *model, int32_t *value)
-{
-    for (int32_t i = 0; i < model->node_count; i++) {
-        if (++value[i] < model->size[i])
-            return true;
-        value[i] = 0;
-    }
-    return false;
-}
-
 /* a clustered network, a mask; false: nothing is left, or nothing is possible */
 static bool make(struct part *part, struct rng *rng)
 {
@@ -78,7 +68,7 @@ static bool make(struct part *part, struct rng *rng)
     do {
         cfn_point_evaluate(&part->model, &point, part->worker.profile);
         cfn_worker_record(&part->worker, &point);
-    } while (step_on(&part->model, point.value));
+    } while (next_assignment(part->model.size, (uint32_t)part->model.node_count, point.value));
     cfn_point_release(&point);
     for (int32_t time = 0; time < part->model.time_count; time++)
         part->worker.best_lambda[time] = rng_below(rng, 3) ? 0 : (double)rng_below(rng, 100);
@@ -118,7 +108,7 @@ static void entries_are_the_same(const struct part *part)
         assert_true(cost_of(&part->narrow.model, point.value) == cost_of(part->narrow.of, told));
         for (int32_t i = 0; i < part->model.node_count; i++)
             assert_false(part->mask[part->model.offset[i] + (size_t)told[i]]);
-    } while (step_on(&part->narrow.model, point.value));
+    } while (next_assignment(part->narrow.model.size, (uint32_t)part->narrow.model.node_count, point.value));
     cfn_point_release(&point);
     free(told);
 }
@@ -161,7 +151,7 @@ static int64_t compare_costs(const struct part *part, int64_t *least, struct cou
             int64_t *at = &least[part->model.offset[i] + (size_t)whole.value[i]];
             *at = whole.cost < *at ? whole.cost : *at;
         }
-    } while (step_on(&part->narrow.model, point.value));
+    } while (next_assignment(part->narrow.model.size, (uint32_t)part->narrow.model.node_count, point.value));
     cfn_point_release(&point);
     cfn_point_release(&whole);
     return cheapest;
