@@ -580,6 +580,7 @@ static void narrow_to_leaf(struct proving *proving)
     cfn_narrow_create(proving->whole, proving->leaf, &proving->narrow);
     if (worker->clusters)
         cfn_narrow_complete(&proving->narrow, worker->clusters);
+    cfn_narrow_fold(&proving->narrow);
     worker->work += proving->narrow.work;
     cfn_trws_narrow(&worker->trws, &proving->narrow);
     cfn_narrow_messages(&proving->narrow, proving->whole_message, proving->leaf_message);

@@ -4,12 +4,12 @@
  *   +-> dual        multipliers, bound, repaired points     again at once while the bound still rises
  *   |   tighten     clusters of three nodes (worker 0), moves (worker 1); where cycles leave a gap
  *   |   dives       a node held at a value, carried through the network; on small models
- *   |   moves       large-neighbourhood search
+ *   |   moves       large-neighbourhood search; on small models mostly among likely values
  *   |   crossover   the best with elites
  *   |   moves       shorter, from the best
- *   |   prove       branch and bound on small models (worker 0), moves (worker 1)
+ *   |   prove       branch and bound on small models (worker 0, and 1 where leaves suffice), or moves
  *   +-- round       a run that has stopped improving joins the others once, then a new one begins
- *   +-> crossover, moves or prove, until the budget ends    with the answers of all runs
+ *   +-> crossover, moves, prove, until the budget ends    with the answers of all runs
  *
  * Two logical workers do each phase with seeds of their own, and exchange at its end: best answer, elites,
  * multipliers. How many threads there are decides how long that takes and nothing else. Phases are measured
@@ -21,6 +21,7 @@
 #include "cfn/dive.h"
 #include "cfn/dual.h"
 #include "cfn/first.h"
+#include "cfn/likely.h"
 #include "cfn/lns.h"
 #include "cfn/prove.h"
 #include "cfn/tighten.h"
@@ -62,6 +63,8 @@ static const double write_s = 0.2, write_share = 0.005, most_pass_share = 0.25;
 static const double slow_entry_s = 6e-9;
 static const double probe_share = 0.05; /* of the budget, for probing every value before branching */
 static const double dive_share = 0.5;   /* of D, has room for LEAST_DIVES */
+/* of phases of multipliers and dives, once leaves of the proof have multipliers and landings of their own */
+static const double beside_leaves = 0.25;
 static const double sweep_share =
     0.1; /* of tightening's work: cells that a sweep over all clusters touches */
 /* gap worth it, of the cost, and while multipliers rise; raise of the bound worth another, of the gap */
@@ -156,6 +159,18 @@ static void lns_from_pool(struct cfn_worker *worker)
     cfn_point_copy(worker->model, &from, best ? &worker->best : &worker->pool.at[elite]);
     cfn_lns_phase(worker, &from);
     cfn_point_release(&from);
+}
+
+/* A phase of moves: the second worker's is among likely values, and the first's in every other round; answers
+ * that the bound does not point to are found among all. Where a model is as small as the proof wants it. */
+static void moves(const struct cfn_search *search, struct cfn_worker *worker,
+                  void (*phase)(struct cfn_worker *))
+{
+    bool likely = worker->number == 1 || search->round % 2 == 1;
+    if (likely && !(search->budget->without & CFN_WITHOUT_LIKELY) && cfn_prove_suits(search->model))
+        cfn_likely_phase(worker, phase);
+    else
+        phase(worker);
 }
 
 /* the best answer of all runs as a worker knows it, without looking at the other: between phases both know
@@ -260,15 +275,15 @@ void cfn_search_work(struct cfn_search *search, int number)
     case CFN_PART_TIGHTEN: tighten(search, worker); break;
     case CFN_PART_DIVE: cfn_dive_phase(worker); break;
     case CFN_PART_LNS:
-    case CFN_PART_LNS_SHORT: lns_from_phase(worker); break;
+    case CFN_PART_LNS_SHORT: moves(search, worker, lns_from_phase); break;
     case CFN_PART_CROSS:
     case CFN_PART_LAST_CROSS: cfn_crossover_pool(worker, CROSSOVERS); break;
+    case CFN_PART_LAST_LNS: moves(search, worker, lns_from_pool); break;
     case CFN_PART_PROVE:
-    case CFN_PART_LAST_LNS:
         if ((number == 0 || worker->leaves.count) && may_prove(search, worker))
             prove(search, worker);
         else
-            lns_from_pool(worker);
+            moves(search, worker, lns_from_pool);
         break;
     case CFN_PART_OVER: break;
     }
@@ -277,8 +292,7 @@ void cfn_search_work(struct cfn_search *search, int number)
 
 void cfn_search_join(struct cfn_search *search)
 {
-    bool proving = (search->part == CFN_PART_PROVE || search->part == CFN_PART_LAST_LNS) &&
-                   may_prove(search, &search->worker[0]);
+    bool proving = search->part == CFN_PART_PROVE && may_prove(search, &search->worker[0]);
     int64_t before = search->bound;
     join_proof(search);
     for (int k = 0; k < CFN_WORKERS; k++) /* phases may end early, or pass their ends by a step */
@@ -435,7 +449,7 @@ static bool may_tighten(const struct cfn_search *search)
            tighten_units(search) * unit_work > TIGHTEN_STEPS * step;
 }
 
-/* In order; the seven of a round repeat until .85 of the budget, the last two until its end. */
+/* In order; the seven of a round repeat until .85 of the budget, the last two, and proving, until its end. */
 static const struct {
     enum cfn_part part;
     unsigned needs; /* switched off with any of these techniques; 0: always there */
@@ -454,6 +468,19 @@ static const struct {
     {CFN_PART_LAST_LNS, CFN_WITHOUT_LNS, 0.4},
     {CFN_PART_OVER, 0, 0},
 };
+
+/* of the part at hand, as long as the budget has them */
+static double part_units(const struct cfn_search *search)
+{
+    enum cfn_part part = search->part;
+    double length = schedule[part].length;
+    double units = part == CFN_PART_DUAL      ? dual_units(search)
+                   : part == CFN_PART_TIGHTEN ? tighten_units(search)
+                   : length > 0               ? length * phase_units(search)
+                                              : start_units(search);
+    bool beside = search->worker[0].leaves.begun && (part == CFN_PART_DUAL || part == CFN_PART_DIVE);
+    return beside ? units * beside_leaves : units;
+}
 
 /* whether a phase of branching gets so far that both workers should take part: where it does not, moves of
  * the second are worth more */
@@ -495,7 +522,7 @@ static enum cfn_part follower(struct cfn_search *search)
     if (search->part == CFN_PART_START && (search->budget->without & both) == both)
         return CFN_PART_OVER;
     if (search->part == CFN_PART_LAST_LNS)
-        return CFN_PART_LAST_CROSS;
+        return may_prove(search, &search->worker[0]) ? CFN_PART_PROVE : CFN_PART_LAST_CROSS;
     if (search->part != CFN_PART_PROVE)
         return search->part + 1;
     double spent = cfn_search_spent(search);
@@ -519,14 +546,10 @@ bool cfn_search_next(struct cfn_search *search)
         search->begun = true;
         if (search->part == CFN_PART_OVER || left_out(search))
             continue;
-        if (search->part == CFN_PART_DUAL)
+        if (search->part == CFN_PART_DUAL || search->part == CFN_PART_LAST_CROSS)
             search->before = search->bound;
-        double length = schedule[search->part].length, left = search->total - search->position;
-        search->units = search->part == CFN_PART_DUAL      ? dual_units(search)
-                        : search->part == CFN_PART_TIGHTEN ? tighten_units(search)
-                        : length > 0                       ? length * phase_units(search)
-                                                           : start_units(search);
-        search->units = search->units < left ? search->units : left;
+        double units = part_units(search), left = search->total - search->position;
+        search->units = units < left ? units : left;
         share_proof(search);
         return true;
     }
