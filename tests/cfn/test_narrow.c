@@ -4,8 +4,8 @@
  * moved, every entry is the whole model's; what clusters owe is given back, so that assignments of the part
  * within the limit cost no less than in the whole relaxed model, no more than in the model, and some more
  * than before; bounds certified there, of the part and of each value, stay at or below what assignments cost;
- * values and messages are told by the whole model's numbers; links of nodes with one value fold into costs, and
- * no assignment costs less or more for it. */
+ * values and messages are told by the whole model's numbers; links of nodes with one value fold into
+ * costs, and no assignment costs less or more for it. */
 #include "tests/cfn/random_problem.h"
 
 #include "cfn/load.h"
