@@ -88,7 +88,9 @@ static void begin(struct cfn_worker *worker, const struct cfn_narrow *narrow, st
     inner->widens = worker->widens;
     inner->work = worker->work;
     inner->phase_end = worker->phase_end;
+    inner->fixes = worker->fixes;
     inner->rho = worker->rho;
+    inner->bound = worker->bound;
     inner->best_estimate = worker->best_estimate;
     memcpy(inner->best_lambda, worker->best_lambda,
            (size_t)worker->model->time_count * sizeof *worker->best_lambda);

@@ -18,7 +18,7 @@
 static const uint32_t magic_search = 0x39736663, magic_worker = 0x37776663; /* "cfs9", "cfw7" */
 /* what earlier builds wrote: their schedule had other parts, their reductions left other times, their moves
  * had no rewards, their bounds no clusters, or clusters without conflicts, their leaves no starts,
- * or were one worker's, or their schedule had no moves among likely values */
+ * or were one worker's, or nothing in their schedule was among likely values */
 static const uint32_t oldest_search = 0x31736663, oldest_worker = 0x31776663, /* "cfs1", "cfw1" */
     one_number = UINT32_C(1) << 24;                                           /* the magic's last digit */
 

@@ -3,6 +3,7 @@
  *   first points, start                                     answers and a bound before there are multipliers
  *   +-> dual        multipliers, bound, repaired points     again at once while the bound still rises
  *   |   tighten     clusters of three nodes (worker 0), moves (worker 1); where cycles leave a gap
+ *   |   branch      among likely values, for answers; on small models with a wide gap, before the proof
  *   |   dives       a node held at a value, carried through the network; on small models
  *   |   moves       large-neighbourhood search; on small models mostly among likely values
  *   |   crossover   the best with elites
@@ -67,7 +68,8 @@ static const double dive_share = 0.5;   /* of D, has room for LEAST_DIVES */
 static const double beside_leaves = 0.25;
 static const double sweep_share =
     0.1; /* of tightening's work: cells that a sweep over all clusters touches */
-/* gap worth it, of the cost, and while multipliers rise; raise of the bound worth another, of the gap */
+/* gap worth it, of the cost; while multipliers rise, and for branching for answers; raise of the bound worth
+ * another, of the gap */
 static const double least_gap = 1e-3, wide_gap = 0.05, worth_tightening = 0.01;
 static const double last_stage = 0.85, most_units = 1e12;
 static const double worth_waiting = 5e-6; /* of the cost: a run that gains less in a round is over soon */
@@ -273,6 +275,7 @@ void cfn_search_work(struct cfn_search *search, int number)
     case CFN_PART_FIRST: cfn_first_points(worker); break;
     case CFN_PART_DUAL: cfn_dual_phase(worker, search->round); break;
     case CFN_PART_TIGHTEN: tighten(search, worker); break;
+    case CFN_PART_BRANCH: cfn_likely_phase(worker, cfn_prove_for_answers); break;
     case CFN_PART_DIVE: cfn_dive_phase(worker); break;
     case CFN_PART_LNS:
     case CFN_PART_LNS_SHORT: moves(search, worker, lns_from_phase); break;
@@ -435,6 +438,18 @@ static bool may_dive(const struct cfn_search *search)
     return cfn_dive_work(search->model) * dives < dive_share * phase_units(search) * unit_work;
 }
 
+/* While the gap is wide and the proof waits for multipliers and answers: leaves land in answers that nothing
+ * else comes near. Every other round, in place of dives. */
+static bool may_branch(const struct cfn_search *search)
+{
+    const struct cfn_point *best = best_of_all(search);
+    if (search->budget->without & (CFN_WITHOUT_LIKELY | CFN_WITHOUT_PROVE))
+        return false;
+    return best && search->round % 2 == 0 && !search->worker[0].leaves.begun &&
+           cfn_prove_suits(search->model) &&
+           (double)best->cost - (double)search->bound > wide_gap * fabs((double)best->cost);
+}
+
 /* Where there is room for it and a gap is left, of which clusters closed some when they were last tried. A
  * wide gap is not of multipliers alone, and messages that know of cycles lead to other points: then also
  * while the multipliers rise. */
@@ -449,7 +464,7 @@ static bool may_tighten(const struct cfn_search *search)
            tighten_units(search) * unit_work > TIGHTEN_STEPS * step;
 }
 
-/* In order; the seven of a round repeat until .85 of the budget, the last two, and proving, until its end. */
+/* In order; the eight of a round repeat until .85 of the budget, the last two, and proving, until its end. */
 static const struct {
     enum cfn_part part;
     unsigned needs; /* switched off with any of these techniques; 0: always there */
@@ -458,9 +473,10 @@ static const struct {
     {CFN_PART_FIRST, 0, 0},
     {CFN_PART_START, 0, 0},
     {CFN_PART_DUAL, CFN_WITHOUT_DUAL, 1},
-    {CFN_PART_TIGHTEN, CFN_WITHOUT_DUAL | CFN_WITHOUT_CLUSTERS, 0}, /* where a gap is left */
-    {CFN_PART_DIVE, CFN_WITHOUT_DUAL | CFN_WITHOUT_DIVES, 1},       /* on small models */
-    {CFN_PART_LNS, CFN_WITHOUT_LNS, 1},                             /* not while the bound is rising */
+    {CFN_PART_TIGHTEN, CFN_WITHOUT_DUAL | CFN_WITHOUT_CLUSTERS, 0},                  /* where a gap is left */
+    {CFN_PART_BRANCH, CFN_WITHOUT_DUAL | CFN_WITHOUT_LIKELY | CFN_WITHOUT_PROVE, 1}, /* likewise */
+    {CFN_PART_DIVE, CFN_WITHOUT_DUAL | CFN_WITHOUT_DIVES, 1},                        /* on small models */
+    {CFN_PART_LNS, CFN_WITHOUT_LNS, 1}, /* not while the bound is rising */
     {CFN_PART_CROSS, CFN_WITHOUT_CROSSOVER, 1},
     {CFN_PART_LNS_SHORT, CFN_WITHOUT_LNS, 0.3},
     {CFN_PART_PROVE, CFN_WITHOUT_PROVE, 4}, /* on small models */
@@ -506,8 +522,10 @@ static bool left_out(const struct cfn_search *search)
         return true;
     if (search->part == CFN_PART_TIGHTEN)
         return !may_tighten(search);
+    if (search->part == CFN_PART_BRANCH)
+        return !may_branch(search);
     if (search->part == CFN_PART_DIVE)
-        return !may_dive(search);
+        return !may_dive(search) || may_branch(search);
     if (search->part == CFN_PART_LNS)
         return still_rising(search);
     return search->part == CFN_PART_PROVE && (!may_prove(search, &search->worker[0]) || still_rising(search));

@@ -58,6 +58,7 @@ enum cfn_part {
     CFN_PART_START,
     CFN_PART_DUAL,
     CFN_PART_TIGHTEN,
+    CFN_PART_BRANCH,
     CFN_PART_DIVE,
     CFN_PART_LNS,
     CFN_PART_CROSS,

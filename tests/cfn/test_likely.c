@@ -3,13 +3,16 @@
 /* Phases among likely values: on random networks, clustered or not, every assignment of the inner model that
  * is tried costs, uses and forbids what the whole model says; the worker's answers and elites are in it, and
  * what is found there becomes the worker's, never dearer than before, while multipliers and messages stay;
- * trying all of it finds the optimum of most networks though a good part of the values is left out. Without
- * an answer the phase is the worker's own. In the search one thread and two give the same bytes. */
+ * trying all of it finds the optimum of most networks though a good part of the values is left out, and so
+ * does branching, which leaves bound and leaves alone. Without an answer the phase is the worker's own. In
+ * the search one thread and two give the same bytes. */
 #include "tests/cfn/grid_problem.h"
 #include "tests/cfn/random_problem.h"
 
+#include "cfn/dual.h"
 #include "cfn/likely.h"
 #include "cfn/load.h"
+#include "cfn/prove.h"
 #include "cfn/reduce.h"
 #include "cfn/tighten.h"
 
@@ -166,6 +169,40 @@ static void what_is_found_becomes_the_workers(void **state)
     assert_true(tried > 150 && fewer > tried / 2 && optimal * 10 > tried * 8);
 }
 
+/* Branching among likely values from the dearest answer: what it lands on is an answer of the whole, and the
+ * worker's bound and leaves are as they were, as nothing is proved. */
+static void branching_lands_in_answers(void **state)
+{
+    uint64_t start = support_seed(3305);
+    int tried = 0, cheaper = 0, optimal = 0;
+    (void)state;
+    for (int round = 0; round < 300; round++) {
+        struct rng rng = {start + (uint64_t)round};
+        struct network network = {0};
+        struct cfn_worker *worker = &network.worker;
+        if (make(&network, &rng)) {
+            struct cfn_point *dearest = &worker->pool.at[worker->pool.count - 1];
+            cfn_point_copy(&network.model, &worker->best, dearest);
+            cfn_dual_certify(worker);
+            int64_t bound = worker->bound, before = worker->best.cost;
+            worker->fixes = true;
+            worker->pool.count = 0;
+            cfn_likely_phase(worker, cfn_prove_for_answers);
+            assert_true(worker->bound == bound && !worker->leaves.begun && worker->best.cost <= before);
+            int64_t cost = worker->best.cost;
+            cfn_point_evaluate(&network.model, &worker->best, worker->profile);
+            assert_true(cfn_point_feasible(&worker->best) && worker->best.cost == cost);
+            assert_true(cost >= network.optimum && network.optimum >= bound);
+            tried += before > network.optimum;
+            cheaper += cost < before;
+            optimal += before > network.optimum && cost == network.optimum;
+        }
+        release(&network);
+    }
+    print_message("%d from dearer answers, %d cheaper, %d optimal\n", tried, cheaper, optimal);
+    assert_true(tried > 80 && cheaper * 10 > tried * 8 && optimal * 10 > tried * 6);
+}
+
 static void without_an_answer_it_is_the_workers_own(void **state)
 {
     uint64_t start = support_seed(3302);
@@ -210,6 +247,7 @@ static void same_with_one_thread_and_two(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_found_becomes_the_workers),
+                                       cmocka_unit_test(branching_lands_in_answers),
                                        cmocka_unit_test(without_an_answer_it_is_the_workers_own),
                                        cmocka_unit_test(same_with_one_thread_and_two)};
     return cmocka_run_group_tests(tests, NULL, NULL);
