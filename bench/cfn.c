@@ -104,7 +104,8 @@ static int measure_all(char *argument, struct cfn_budget budget, int ablation, i
                  {"- dives", CFN_WITHOUT_DIVES},         {"- going on", CFN_WITHOUT_GOING_ON},
                  {"- implied", CFN_WITHOUT_IMPLIED},     {"- fixing", CFN_WITHOUT_FIXING},
                  {"- wide", CFN_WITHOUT_WIDE},           {"- clusters", CFN_WITHOUT_CLUSTERS},
-                 {"- clearing", CFN_WITHOUT_CLEARING},   {"- conflicts", CFN_WITHOUT_CONFLICTS}};
+                 {"- clearing", CFN_WITHOUT_CLEARING},   {"- conflicts", CFN_WITHOUT_CONFLICTS},
+                 {"- likely", CFN_WITHOUT_LIKELY}};
     double published = 0;
     char *colon = strchr(argument, ':');
     if (colon) {

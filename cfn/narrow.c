@@ -150,6 +150,7 @@ void cfn_narrow_create(const struct cfn_model *of, const uint8_t *mask, struct c
     model->offset = mem_zalloc(nodes, sizeof *model->offset);
     model->unary = mem_alloc((of->value_count + 16) * sizeof *model->unary);
     out->value = mem_zalloc(of->value_count + 16, sizeof *out->value);
+    out->first_arc = mem_zalloc(nodes, sizeof *out->first_arc);
     keep_values(of, mask, out);
     model->items = mem_zalloc((size_t)of->first_item[of->node_count] + 1, sizeof *model->items);
     out->use = mem_zalloc(uses_of(out) + 1, sizeof *out->use);
@@ -166,8 +167,45 @@ void cfn_narrow_create(const struct cfn_model *of, const uint8_t *mask, struct c
     free(columns);
 }
 
+/* ---- links of nodes with one value ---- */
+
+/* beside the only value of one end the link is a cost of the other's values */
+static void fold(struct cfn_model *model, int32_t i, const struct cfn_arc *arc)
+{
+    bool own = model->size[arc->other] == 1;
+    int32_t to = own ? i : arc->other;
+    size_t step = own ? arc->own : arc->step;
+    int64_t *unary = model->unary + model->offset[to];
+    for (int32_t a = 0; a < model->size[to]; a++)
+        unary[a] = cfn_add(unary[a], arc->exact[(size_t)a * step]);
+}
+
+void cfn_narrow_fold(struct cfn_narrow *narrow)
+{
+    struct cfn_model *model = &narrow->model;
+    const uint32_t *first = narrow->of->first_arc;
+    uint32_t kept = 0;
+    model->table_work = model->forest_work = 0;
+    for (int32_t i = 0; i < model->node_count; i++) {
+        narrow->first_arc[i] = kept;
+        for (uint32_t k = first[i]; k < first[i + 1]; k++) {
+            struct cfn_arc arc = model->arcs[k];
+            if (model->size[i] > 1 && model->size[arc.other] > 1) {
+                model->table_work += (uint64_t)model->size[i] * (uint64_t)arc.row_width / 2;
+                model->arcs[kept++] = arc;
+            } else if (arc.other > i) {
+                fold(model, i, &arc);
+            }
+        }
+        model->forest_work += (uint64_t)model->width[i] * (kept - narrow->first_arc[i] + 2);
+    }
+    narrow->first_arc[model->node_count] = kept;
+    model->first_arc = narrow->first_arc;
+}
+
 void cfn_narrow_release(struct cfn_narrow *narrow)
 {
+    free(narrow->first_arc);
     free(narrow->model.size);
     free(narrow->model.width);
     free(narrow->model.offset);

@@ -15,10 +15,11 @@
 struct cfn_narrow {
     const struct cfn_model *of; /* borrowed; NULL: none */
     struct cfn_model model;
-    int32_t *value; /* by padded value: its number at the same node of `of` */
-    int64_t *use;   /* of the items; the next one, too */
-    int64_t *exact; /* of the links, where model.rows has the rows of their lower nodes */
-    uint64_t work;  /* table entries that it took */
+    int32_t *value;      /* by padded value: its number at the same node of `of` */
+    int64_t *use;        /* of the items; the next one, too */
+    int64_t *exact;      /* of the links, where model.rows has the rows of their lower nodes */
+    uint32_t *first_arc; /* of the model, once it is folded */
+    uint64_t work;       /* table entries that it took */
 };
 
 /* Without what the mask (by padded value of `of`, not 0: gone) names; every node keeps a value. */
@@ -32,5 +33,9 @@ void cfn_narrow_widen(const struct cfn_narrow *narrow, const double *message, do
 /* The narrow model of what clusters relax: beside fewer values of a cluster's middle node less is owed for
  * what it moved, and its third link gets the difference back. Exact, as the whole model's tables are. */
 void cfn_narrow_complete(struct cfn_narrow *narrow, const struct cfn_clusters *clusters);
+
+/* Links of nodes with one value become costs of their other ends, and go: passes share a node's costs among
+ * links that may still say something. Exact; after cfn_narrow_complete, which wants all links. */
+void cfn_narrow_fold(struct cfn_narrow *narrow);
 
 #endif

@@ -37,9 +37,10 @@ enum {
     LEAF_STEPS = 12, /* for a leaf before it is branched on */
     END_PASSES = 2,  /* under a leaf's best multipliers, before its certificate */
     MOST_LEAVES = 1 << 16,
-    FIX_PASSES = 4, /* under the best multipliers, before what they say of each value is certified */
-    FIX_ROUNDS = 3, /* of it, at the root: with fewer values bounds are higher */
-    FIX_SHARE = 50, /* of the values: a round that drops fewer than one in so many is the last */
+    FIX_PASSES = 4,     /* under the best multipliers, before what they say of each value is certified */
+    ANSWER_PASSES = 40, /* where branching is for answers, from messages that are all 0 */
+    FIX_ROUNDS = 3,     /* of it, at the root: with fewer values bounds are higher */
+    FIX_SHARE = 50,     /* of the values: a round that drops fewer than one in so many is the last */
 };
 static const size_t most_mask_bytes = (size_t)48 << 20;   /* of a job's blob between two phases */
 static const uint64_t most_table_work = 400000;           /* entries a pass; then a child costs some 5 ms */
@@ -580,6 +581,7 @@ static void narrow_to_leaf(struct proving *proving)
     cfn_narrow_create(proving->whole, proving->leaf, &proving->narrow);
     if (worker->clusters)
         cfn_narrow_complete(&proving->narrow, worker->clusters);
+    cfn_narrow_fold(&proving->narrow);
     worker->work += proving->narrow.work;
     cfn_trws_narrow(&worker->trws, &proving->narrow);
     cfn_narrow_messages(&proving->narrow, proving->whole_message, proving->leaf_message);
@@ -669,6 +671,16 @@ void cfn_prove_join(struct cfn_worker *worker, struct cfn_worker *other, int64_t
 {
     cfn_leaves_join(worker->model, &worker->leaves, &other->leaves);
     raise_bound(worker, best);
+}
+
+void cfn_prove_for_answers(struct cfn_worker *worker)
+{
+    struct cfn_trws *trws = &worker->trws;
+    cfn_trws_price(trws, worker->best_lambda);
+    for (int k = 0; k < ANSWER_PASSES; k++)
+        (void)cfn_trws_iterate(trws);
+    worker->work += ANSWER_PASSES * (2 * trws->model->table_work + worker->model->forest_work);
+    cfn_prove_phase(worker, 0);
 }
 
 void cfn_prove_phase(struct cfn_worker *worker, double probing)

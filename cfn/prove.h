@@ -22,6 +22,9 @@ double cfn_prove_leaf_work(const struct cfn_model *model);
  * better answers. probing: table entries that probing values at the root may take; where they are too many
  * for it, none is probed. */
 void cfn_prove_phase(struct cfn_worker *worker, double probing);
+/* The same for the answers that leaves land on, by a worker whose messages are all 0: some passes first.
+ * Where its model is a part of another (likely.h), its bound is of that part alone. */
+void cfn_prove_for_answers(struct cfn_worker *worker);
 /* After phases of two workers that share the leaves (cfn_leaves_share): all are with the first again, and its
  * bound is the least of both, at most `best`, what the best answer that either knows costs. Both are to know
  * that answer before they go on: leaves that reach it are gone. */

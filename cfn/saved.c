@@ -1,7 +1,7 @@
 /* A search between two phases as bytes, and back. One function a struct describes the layout for both
  * directions: `bytes` copies out of the struct or into it.
  *
- *   search    "cfs8" seed units | schedule | hall | worker 0 | worker 1
+ *   search    "cfs9" seed units | schedule | hall | worker 0 | worker 1
  *   worker    "cfw7" sizes | random state, work, points, pool, multipliers, bound, rewards, leaves, clusters'
  *             limit and what they moved, messages
  *
@@ -15,10 +15,10 @@
 
 #include <string.h>
 
-static const uint32_t magic_search = 0x38736663, magic_worker = 0x37776663; /* "cfs8", "cfw7" */
+static const uint32_t magic_search = 0x39736663, magic_worker = 0x37776663; /* "cfs9", "cfw7" */
 /* what earlier builds wrote: their schedule had other parts, their reductions left other times, their moves
  * had no rewards, their bounds no clusters, or clusters without conflicts, their leaves no starts,
- * or were one worker's */
+ * or were one worker's, or nothing in their schedule was among likely values */
 static const uint32_t oldest_search = 0x31736663, oldest_worker = 0x31776663, /* "cfs1", "cfw1" */
     one_number = UINT32_C(1) << 24;                                           /* the magic's last digit */
 

@@ -3,13 +3,14 @@
  *   first points, start                                     answers and a bound before there are multipliers
  *   +-> dual        multipliers, bound, repaired points     again at once while the bound still rises
  *   |   tighten     clusters of three nodes (worker 0), moves (worker 1); where cycles leave a gap
+ *   |   branch      among likely values, for answers; on small models with a wide gap, before the proof
  *   |   dives       a node held at a value, carried through the network; on small models
- *   |   moves       large-neighbourhood search
+ *   |   moves       large-neighbourhood search; on small models mostly among likely values
  *   |   crossover   the best with elites
  *   |   moves       shorter, from the best
- *   |   prove       branch and bound on small models (worker 0), moves (worker 1)
+ *   |   prove       branch and bound on small models (worker 0, and 1 where leaves suffice), or moves
  *   +-- round       a run that has stopped improving joins the others once, then a new one begins
- *   +-> crossover, moves or prove, until the budget ends    with the answers of all runs
+ *   +-> crossover, moves, prove, until the budget ends    with the answers of all runs
  *
  * Two logical workers do each phase with seeds of their own, and exchange at its end: best answer, elites,
  * multipliers. How many threads there are decides how long that takes and nothing else. Phases are measured
@@ -21,6 +22,7 @@
 #include "cfn/dive.h"
 #include "cfn/dual.h"
 #include "cfn/first.h"
+#include "cfn/likely.h"
 #include "cfn/lns.h"
 #include "cfn/prove.h"
 #include "cfn/tighten.h"
@@ -62,9 +64,12 @@ static const double write_s = 0.2, write_share = 0.005, most_pass_share = 0.25;
 static const double slow_entry_s = 6e-9;
 static const double probe_share = 0.05; /* of the budget, for probing every value before branching */
 static const double dive_share = 0.5;   /* of D, has room for LEAST_DIVES */
+/* of phases of multipliers and dives, once leaves of the proof have multipliers and landings of their own */
+static const double beside_leaves = 0.25;
 static const double sweep_share =
     0.1; /* of tightening's work: cells that a sweep over all clusters touches */
-/* gap worth it, of the cost, and while multipliers rise; raise of the bound worth another, of the gap */
+/* gap worth it, of the cost; while multipliers rise, and for branching for answers; raise of the bound worth
+ * another, of the gap */
 static const double least_gap = 1e-3, wide_gap = 0.05, worth_tightening = 0.01;
 static const double last_stage = 0.85, most_units = 1e12;
 static const double worth_waiting = 5e-6; /* of the cost: a run that gains less in a round is over soon */
@@ -156,6 +161,18 @@ static void lns_from_pool(struct cfn_worker *worker)
     cfn_point_copy(worker->model, &from, best ? &worker->best : &worker->pool.at[elite]);
     cfn_lns_phase(worker, &from);
     cfn_point_release(&from);
+}
+
+/* A phase of moves: the second worker's is among likely values, and the first's in every other round; answers
+ * that the bound does not point to are found among all. Where a model is as small as the proof wants it. */
+static void moves(const struct cfn_search *search, struct cfn_worker *worker,
+                  void (*phase)(struct cfn_worker *))
+{
+    bool likely = worker->number == 1 || search->round % 2 == 1;
+    if (likely && !(search->budget->without & CFN_WITHOUT_LIKELY) && cfn_prove_suits(search->model))
+        cfn_likely_phase(worker, phase);
+    else
+        phase(worker);
 }
 
 /* the best answer of all runs as a worker knows it, without looking at the other: between phases both know
@@ -258,17 +275,18 @@ void cfn_search_work(struct cfn_search *search, int number)
     case CFN_PART_FIRST: cfn_first_points(worker); break;
     case CFN_PART_DUAL: cfn_dual_phase(worker, search->round); break;
     case CFN_PART_TIGHTEN: tighten(search, worker); break;
+    case CFN_PART_BRANCH: cfn_likely_phase(worker, cfn_prove_for_answers); break;
     case CFN_PART_DIVE: cfn_dive_phase(worker); break;
     case CFN_PART_LNS:
-    case CFN_PART_LNS_SHORT: lns_from_phase(worker); break;
+    case CFN_PART_LNS_SHORT: moves(search, worker, lns_from_phase); break;
     case CFN_PART_CROSS:
     case CFN_PART_LAST_CROSS: cfn_crossover_pool(worker, CROSSOVERS); break;
+    case CFN_PART_LAST_LNS: moves(search, worker, lns_from_pool); break;
     case CFN_PART_PROVE:
-    case CFN_PART_LAST_LNS:
         if ((number == 0 || worker->leaves.count) && may_prove(search, worker))
             prove(search, worker);
         else
-            lns_from_pool(worker);
+            moves(search, worker, lns_from_pool);
         break;
     case CFN_PART_OVER: break;
     }
@@ -277,8 +295,7 @@ void cfn_search_work(struct cfn_search *search, int number)
 
 void cfn_search_join(struct cfn_search *search)
 {
-    bool proving = (search->part == CFN_PART_PROVE || search->part == CFN_PART_LAST_LNS) &&
-                   may_prove(search, &search->worker[0]);
+    bool proving = search->part == CFN_PART_PROVE && may_prove(search, &search->worker[0]);
     int64_t before = search->bound;
     join_proof(search);
     for (int k = 0; k < CFN_WORKERS; k++) /* phases may end early, or pass their ends by a step */
@@ -421,6 +438,18 @@ static bool may_dive(const struct cfn_search *search)
     return cfn_dive_work(search->model) * dives < dive_share * phase_units(search) * unit_work;
 }
 
+/* While the gap is wide and the proof waits for multipliers and answers: leaves land in answers that nothing
+ * else comes near. Every other round, in place of dives. */
+static bool may_branch(const struct cfn_search *search)
+{
+    const struct cfn_point *best = best_of_all(search);
+    if (search->budget->without & (CFN_WITHOUT_LIKELY | CFN_WITHOUT_PROVE))
+        return false;
+    return best && search->round % 2 == 0 && !search->worker[0].leaves.begun &&
+           cfn_prove_suits(search->model) &&
+           (double)best->cost - (double)search->bound > wide_gap * fabs((double)best->cost);
+}
+
 /* Where there is room for it and a gap is left, of which clusters closed some when they were last tried. A
  * wide gap is not of multipliers alone, and messages that know of cycles lead to other points: then also
  * while the multipliers rise. */
@@ -435,7 +464,7 @@ static bool may_tighten(const struct cfn_search *search)
            tighten_units(search) * unit_work > TIGHTEN_STEPS * step;
 }
 
-/* In order; the seven of a round repeat until .85 of the budget, the last two until its end. */
+/* In order; the eight of a round repeat until .85 of the budget, the last two, and proving, until its end. */
 static const struct {
     enum cfn_part part;
     unsigned needs; /* switched off with any of these techniques; 0: always there */
@@ -444,9 +473,10 @@ static const struct {
     {CFN_PART_FIRST, 0, 0},
     {CFN_PART_START, 0, 0},
     {CFN_PART_DUAL, CFN_WITHOUT_DUAL, 1},
-    {CFN_PART_TIGHTEN, CFN_WITHOUT_DUAL | CFN_WITHOUT_CLUSTERS, 0}, /* where a gap is left */
-    {CFN_PART_DIVE, CFN_WITHOUT_DUAL | CFN_WITHOUT_DIVES, 1},       /* on small models */
-    {CFN_PART_LNS, CFN_WITHOUT_LNS, 1},                             /* not while the bound is rising */
+    {CFN_PART_TIGHTEN, CFN_WITHOUT_DUAL | CFN_WITHOUT_CLUSTERS, 0},                  /* where a gap is left */
+    {CFN_PART_BRANCH, CFN_WITHOUT_DUAL | CFN_WITHOUT_LIKELY | CFN_WITHOUT_PROVE, 1}, /* likewise */
+    {CFN_PART_DIVE, CFN_WITHOUT_DUAL | CFN_WITHOUT_DIVES, 1},                        /* on small models */
+    {CFN_PART_LNS, CFN_WITHOUT_LNS, 1}, /* not while the bound is rising */
     {CFN_PART_CROSS, CFN_WITHOUT_CROSSOVER, 1},
     {CFN_PART_LNS_SHORT, CFN_WITHOUT_LNS, 0.3},
     {CFN_PART_PROVE, CFN_WITHOUT_PROVE, 4}, /* on small models */
@@ -454,6 +484,19 @@ static const struct {
     {CFN_PART_LAST_LNS, CFN_WITHOUT_LNS, 0.4},
     {CFN_PART_OVER, 0, 0},
 };
+
+/* of the part at hand, as long as the budget has them */
+static double part_units(const struct cfn_search *search)
+{
+    enum cfn_part part = search->part;
+    double length = schedule[part].length;
+    double units = part == CFN_PART_DUAL      ? dual_units(search)
+                   : part == CFN_PART_TIGHTEN ? tighten_units(search)
+                   : length > 0               ? length * phase_units(search)
+                                              : start_units(search);
+    bool beside = search->worker[0].leaves.begun && (part == CFN_PART_DUAL || part == CFN_PART_DIVE);
+    return beside ? units * beside_leaves : units;
+}
 
 /* whether a phase of branching gets so far that both workers should take part: where it does not, moves of
  * the second are worth more */
@@ -479,8 +522,10 @@ static bool left_out(const struct cfn_search *search)
         return true;
     if (search->part == CFN_PART_TIGHTEN)
         return !may_tighten(search);
+    if (search->part == CFN_PART_BRANCH)
+        return !may_branch(search);
     if (search->part == CFN_PART_DIVE)
-        return !may_dive(search);
+        return !may_dive(search) || may_branch(search);
     if (search->part == CFN_PART_LNS)
         return still_rising(search);
     return search->part == CFN_PART_PROVE && (!may_prove(search, &search->worker[0]) || still_rising(search));
@@ -495,7 +540,7 @@ static enum cfn_part follower(struct cfn_search *search)
     if (search->part == CFN_PART_START && (search->budget->without & both) == both)
         return CFN_PART_OVER;
     if (search->part == CFN_PART_LAST_LNS)
-        return CFN_PART_LAST_CROSS;
+        return may_prove(search, &search->worker[0]) ? CFN_PART_PROVE : CFN_PART_LAST_CROSS;
     if (search->part != CFN_PART_PROVE)
         return search->part + 1;
     double spent = cfn_search_spent(search);
@@ -519,14 +564,10 @@ bool cfn_search_next(struct cfn_search *search)
         search->begun = true;
         if (search->part == CFN_PART_OVER || left_out(search))
             continue;
-        if (search->part == CFN_PART_DUAL)
+        if (search->part == CFN_PART_DUAL || search->part == CFN_PART_LAST_CROSS)
             search->before = search->bound;
-        double length = schedule[search->part].length, left = search->total - search->position;
-        search->units = search->part == CFN_PART_DUAL      ? dual_units(search)
-                        : search->part == CFN_PART_TIGHTEN ? tighten_units(search)
-                        : length > 0                       ? length * phase_units(search)
-                                                           : start_units(search);
-        search->units = search->units < left ? search->units : left;
+        double units = part_units(search), left = search->total - search->position;
+        search->units = units < left ? units : left;
         share_proof(search);
         return true;
     }

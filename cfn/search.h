@@ -21,6 +21,7 @@ enum cfn_technique {
     CFN_WITHOUT_CLUSTERS = 2048,  /* bounds are of links alone */
     CFN_WITHOUT_CLEARING = 4096,  /* points with forbidden entries are dropped */
     CFN_WITHOUT_CONFLICTS = 8192, /* bounds know of usage by its price alone */
+    CFN_WITHOUT_LIKELY = 16384,   /* moves are always among all values */
 };
 
 enum cfn_method {
@@ -57,6 +58,7 @@ enum cfn_part {
     CFN_PART_START,
     CFN_PART_DUAL,
     CFN_PART_TIGHTEN,
+    CFN_PART_BRANCH,
     CFN_PART_DIVE,
     CFN_PART_LNS,
     CFN_PART_CROSS,

@@ -4,7 +4,8 @@
  * moved, every entry is the whole model's; what clusters owe is given back, so that assignments of the part
  * within the limit cost no less than in the whole relaxed model, no more than in the model, and some more
  * than before; bounds certified there, of the part and of each value, stay at or below what assignments cost;
- * values and messages are told by the whole model's numbers. */
+ * values and messages are told by the whole model's numbers; links of nodes with one value fold into
+ * costs, and no assignment costs less or more for it. */
 #include "tests/cfn/random_problem.h"
 
 #include "cfn/load.h"
@@ -23,7 +24,7 @@ struct part { /* of a network */
 };
 
 struct counts {
-    int parts, relaxed, dearer, bounded;
+    int parts, relaxed, dearer, bounded, folded;
 };
 
 /* values of narrow models become the whole's */
@@ -111,6 +112,34 @@ static void entries_are_the_same(const struct part *part)
     } while (next_assignment(part->narrow.model.size, (uint32_t)part->narrow.model.node_count, point.value));
     cfn_point_release(&point);
     free(told);
+}
+
+/* what is left to pass over: links between nodes that have a choice; all assignments cost what they did */
+static void folding_keeps_costs(struct part *part, struct counts *counts)
+{
+    struct cfn_model *model = &part->narrow.model;
+    const struct cfn_model before = *model;
+    int64_t *unary = mem_alloc((model->value_count + 1) * sizeof *unary);
+    struct cfn_arc *arcs = mem_alloc((2 * (size_t)model->link_count + 1) * sizeof *arcs);
+    struct cfn_model unfolded = before;
+    struct cfn_point point;
+    memcpy(unary, model->unary, model->value_count * sizeof *unary);
+    memcpy(arcs, model->arcs, 2 * (size_t)model->link_count * sizeof *arcs);
+    unfolded.unary = unary;
+    unfolded.arcs = arcs;
+    cfn_narrow_fold(&part->narrow);
+    cfn_point_create(model, &point);
+    do
+        assert_true(cost_of(model, point.value) == cost_of(&unfolded, point.value));
+    while (next_assignment(model->size, (uint32_t)model->node_count, point.value));
+    for (int32_t i = 0; i < model->node_count; i++)
+        for (uint32_t k = model->first_arc[i]; k < model->first_arc[i + 1]; k++)
+            assert_true(model->size[i] > 1 && model->size[model->arcs[k].other] > 1);
+    assert_true(model->table_work <= before.table_work && model->forest_work <= before.forest_work);
+    counts->folded += model->first_arc[model->node_count] < before.first_arc[model->node_count];
+    cfn_point_release(&point);
+    free(unary);
+    free(arcs);
 }
 
 /* floats, in both directions, are at or below the entries */
@@ -206,6 +235,7 @@ static void a_part_is_bounded_by_itself(void **state)
             entries_are_the_same(&part);
             cfn_narrow_complete(&part.narrow, part.worker.clusters);
             rows_are_rounded_down(&part.narrow.model);
+            folding_keeps_costs(&part, &counts);
             bounds_hold(&part, compare_costs(&part, least, &counts), least, &counts);
             counts.parts++;
             free(least);
@@ -214,6 +244,7 @@ static void a_part_is_bounded_by_itself(void **state)
     }
     print_message("%d parts, %d assignments, %d dearer than relaxed\n", counts.parts, counts.relaxed,
                   counts.dearer);
+    assert_true(counts.folded > counts.parts / 4);
     assert_true(counts.bounded > 200 && counts.dearer > counts.relaxed / 100);
 }
 

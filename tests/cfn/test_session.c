@@ -227,8 +227,8 @@ static void earlier_builds_are_named(void **state)
     cfn_saved_write_worker(&session.search.worker[0], &part);
     ASSERT_OK(cfn_saved_read(text.at, text.size, &session.search, &e), &e);
     ASSERT_OK(cfn_saved_read_worker(part.at, part.size, &session.search.worker[0], &e), &e);
-    assert_memory_equal(text.at, "cfs8", 4);
-    for (char digit = '1'; digit < '8'; digit++) {
+    assert_memory_equal(text.at, "cfs9", 4);
+    for (char digit = '1'; digit < '9'; digit++) {
         text.at[3] = digit;
         assert_int_equal(cfn_saved_read(text.at, text.size, &session.search, &e), ERROR_INVALID_REQUEST);
         assert_non_null(strstr(e.message, "earlier build"));
