@@ -24,9 +24,10 @@ struct finder {
     const int64_t *step_times;
     struct report *report;
     bool priced;
-    int64_t *bytes, *time_ps; /* by group: of what has it whole */
-    int64_t *most;            /* by group: bytes of the largest of these tensors */
-    uint32_t *example;        /* by group: that tensor, a local value; NDA_NONE */
+    const struct search_control *control; /* NULL: there is time for all tries */
+    int64_t *bytes, *time_ps;             /* by group: of what has it whole */
+    int64_t *most;                        /* by group: bytes of the largest of these tensors */
+    uint32_t *example;                    /* by group: that tensor, a local value; NDA_NONE */
     bool *split;
     struct plan trial;
 };
@@ -462,6 +463,15 @@ static void warn_of_idle_axes(struct finder *finder)
     }
 }
 
+/* the report says that tries were left out */
+static bool is_late(const struct finder *finder)
+{
+    const struct search_control *control = finder->control;
+    bool late = control && control->stop && control->stop(control->user);
+    finder->report->cut |= late ? REPORT_CUT_WHOLE : 0;
+    return late;
+}
+
 static enum error_code explain(struct finder *finder, struct error *e)
 {
     struct report *report = finder->report;
@@ -476,7 +486,7 @@ static enum error_code explain(struct finder *finder, struct error *e)
             tell_sizes(finder, whole->size, whole->sizes, sizeof whole->sizes);
         } else if (no_rule(finder, whole->group, whole)) {
             whole->reason = REPORT_NO_RULE;
-        } else if (finder->priced && i < PRICED) {
+        } else if (finder->priced && i < PRICED && !is_late(finder)) {
             TRY(try_group(finder, whole, e));
         } else {
             whole->reason = REPORT_NOT_TRIED;
@@ -488,7 +498,8 @@ static enum error_code explain(struct finder *finder, struct error *e)
 enum error_code report_find_whole(const struct plan_context *context, struct evaluator_session *session,
                                   const struct plan *plan, const struct spmd_local *local,
                                   const struct price_held *held, const int64_t *step_times, bool priced,
-                                  struct report *report, struct error *e)
+                                  const struct search_control *control, struct report *report,
+                                  struct error *e)
 {
     struct finder finder = {.context = context,
                             .n = plan_context_nda(context),
@@ -499,7 +510,8 @@ enum error_code report_find_whole(const struct plan_context *context, struct eva
                             .held = held,
                             .step_times = step_times,
                             .report = report,
-                            .priced = priced};
+                            .priced = priced,
+                            .control = control};
     finder.bytes = mem_zalloc(finder.n->group_count + 1, sizeof *finder.bytes);
     finder.time_ps = mem_zalloc(finder.n->group_count + 1, sizeof *finder.time_ps);
     finder.most = mem_zalloc(finder.n->group_count + 1, sizeof *finder.most);
