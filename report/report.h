@@ -337,8 +337,8 @@ void report_cuts_text(const struct report *report, char *out, size_t room);
 
 /* plan: borrowed during the call; its decisions replay in order from the context's pins. search and state are
  * NULL of a plan that no search found. control (may be NULL): when it says stop, no more other sides and
- * tries are priced, and report->cut says so. *out: owned; refers to evaluator. Errors: of the walk (spmd_walk),
- * with the op's position. */
+ * tries are priced, and report->cut says so. *out: owned; refers to evaluator. Errors: of the walk
+ * (spmd_walk), with the op's position. */
 enum error_code report_create(const struct evaluator *evaluator, const struct search *search,
                               const struct search_state *state, const struct search_plan *plan,
                               const struct search_control *control, struct report **out,
