@@ -275,6 +275,14 @@ static bool better_than_plan(const struct finder *finder, const struct report_tr
            made->cost.c < cost.c && !report_costs_the_same(cost, made->cost);
 }
 
+static bool could_have(const struct finder *finder, int64_t size, uint32_t axes)
+{
+    for (uint32_t axis = 0; axis < finder->mesh->axis_count; axis++)
+        if ((axes >> axis & 1) && size % finder->mesh->axes[axis].size == 0)
+            return true;
+    return false;
+}
+
 static void judge_tries(const struct finder *finder, const struct report_try *trifle,
                         struct report_whole *whole)
 {
@@ -287,11 +295,14 @@ static void judge_tries(const struct finder *finder, const struct report_try *tr
         whole->reason = REPORT_NO_RULE;
     else
         whole->reason = whole->takes_turn ? REPORT_NO_GAIN : REPORT_CONFLICT_LOST;
+    uint32_t free_axes = 0;
     if (whole->reason == REPORT_CONFLICT_LOST || whole->reason == REPORT_NO_RULE)
-        report_taken_by(finder->n, finder->mesh, finder->plan, whole->group, whole->taken,
-                        sizeof whole->taken);
-    if (whole->reason == REPORT_CONFLICT_LOST && !whole->taken[0])
-        whole->reason = REPORT_NO_GAIN; /* nobody has the axes: what it splits, it splits in its turn */
+        free_axes = report_taken_by(finder->n, finder->mesh, finder->plan, whole->group, whole->taken,
+                                    sizeof whole->taken);
+    if (whole->reason == REPORT_CONFLICT_LOST && could_have(finder, whole->size, free_axes)) {
+        whole->reason = REPORT_NO_GAIN; /* nobody has the axis: what it splits, it splits in its turn */
+        whole->taken[0] = 0;
+    }
 }
 
 static enum error_code try_group(struct finder *finder, struct report_whole *whole, struct error *e)
