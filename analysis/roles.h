@@ -100,8 +100,9 @@ void roles_set_apart(struct roles *roles, bool batch_known);
 uint8_t *roles_independent_of(const struct nda *n, const uint8_t *arguments);
 /* Values that are parameters (by arguments[].role), moved, or made of parameters only: what a weight becomes
  * before it meets an example (dequantised, normalised, merged with its adapters, made complex) is a weight
- * still. A byte a value (owned). */
-uint8_t *roles_weight_values(const struct nda *n);
+ * still, but not what is there once for each example (batch: of each color; NULL: none is one). A byte a
+ * value (owned). */
+uint8_t *roles_weight_values(const struct nda *n, const uint8_t *batch);
 
 /* ---- step 2: roles_gradients.c */
 /* What a gradient looks like is symmetric in its two factors: x' y is one of weights x applied to examples y

@@ -6,6 +6,7 @@
  * each of which may take other values for the forward pass and therefore collects the facts again. */
 #include "analysis/roles.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* How much a color must show to be the batch.
@@ -65,6 +66,40 @@ static void end_at_state(struct roles *roles)
     roles_flow(roles);
 }
 
+/* some contraction is needed for a result that is no state */
+static bool has_forward_pass(const struct roles *roles)
+{
+    const struct nda *n = roles->n;
+    for (uint32_t space = 0; space < n->space_count; space++) {
+        const struct nda_space *sp = &n->spaces[space];
+        if (sp->kind == NDA_SPACE_OP && nda_is_contraction(n, sp->op) &&
+            roles->forward[n->slots[sp->slots + sp->slot_count - 1].value])
+            return true;
+    }
+    return false;
+}
+
+/* Of all ops, as if every one was forward. Where there is a loss (experts' tokens are summed up on the way
+ * to it, so that no batch was found there), the forward pass is what it was again. */
+static uint32_t find_batch_anywhere(struct roles *roles)
+{
+    size_t values = (size_t)roles->n->program->value_count + 1;
+    uint8_t *forward = mem_alloc(values);
+    memcpy(forward, roles->forward, values);
+    bool keep = !has_forward_pass(roles);
+    memset(roles->forward, 1, values);
+    roles_find_facts(roles);
+    uint32_t batch = best_batch(roles, LATE);
+    if (batch == NDA_NONE)
+        batch = best_batch(roles, LAST);
+    if (batch != NDA_NONE && !keep) {
+        memcpy(roles->forward, forward, values);
+        roles_find_facts(roles);
+    }
+    free(forward);
+    return batch;
+}
+
 static uint32_t find_batch(struct roles *roles)
 {
     uint32_t batch;
@@ -75,13 +110,7 @@ static uint32_t find_batch(struct roles *roles)
     end_at_state(roles);
     roles_find_facts(roles);
     batch = best_batch(roles, EARLY);
-    if (batch != NDA_NONE)
-        return batch;
-    /* no loss among the results: every op may be forward */
-    memset(roles->forward, 1, (size_t)roles->n->program->value_count + 1);
-    roles_find_facts(roles);
-    batch = best_batch(roles, LATE);
-    return batch != NDA_NONE ? batch : best_batch(roles, LAST);
+    return batch != NDA_NONE ? batch : find_batch_anywhere(roles);
 }
 
 /* Other examples in the same number (a second tower's, a judge's real ones): what is asked of a batch,

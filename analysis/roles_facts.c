@@ -148,7 +148,7 @@ static void write_facts(struct roles *roles, const struct nda_space *sp)
 void roles_collect_facts(struct roles *roles)
 {
     struct nda *n = roles->n;
-    uint8_t *weight = roles_weight_values(n);
+    uint8_t *weight = roles_weight_values(n, roles->batch);
     for (uint32_t space = 0; space < n->space_count; space++) {
         const struct nda_space *sp = &n->spaces[space];
         enum ir_family family = ir_opcode_family(n->program->ops[sp->op].code);

@@ -20,12 +20,11 @@ enum { FLOW_ROUNDS = 16 };
 
 /* ---------------------------------------------------------------- backward */
 /* the space's slot has a dimension of a batch */
-static bool holds_batch(const struct roles *roles, uint32_t slot)
+static bool holds_batch(const struct nda *n, const uint8_t *batch, uint32_t slot)
 {
-    const struct nda *n = roles->n;
     for (uint32_t k = 0; k < nda_atom_count(n, n->slots[slot].value); k++) {
         uint32_t factor = nda_slot_factor(n, slot, k);
-        if (factor != NDA_NONE && roles->batch[n->factors[factor].color])
+        if (factor != NDA_NONE && batch[n->factors[factor].color])
             return true;
     }
     return false;
@@ -36,8 +35,8 @@ static bool meets_examples(const struct roles *roles, const struct nda_space *sp
 {
     bool others = false;
     for (uint32_t k = sp->slots; k < sp->slots + sp->slot_count && !others; k++)
-        others = k != slot && !roles->n->slots[k].is_result && holds_batch(roles, k);
-    return others && !holds_batch(roles, slot);
+        others = k != slot && !roles->n->slots[k].is_result && holds_batch(roles->n, roles->batch, k);
+    return others && !holds_batch(roles->n, roles->batch, slot);
 }
 
 /* one step backward over a space; returns whether something became known */
@@ -188,7 +187,7 @@ static uint8_t *made_of_parameters(const struct nda *n)
     return made;
 }
 
-uint8_t *roles_weight_values(const struct nda *n)
+uint8_t *roles_weight_values(const struct nda *n, const uint8_t *batch)
 {
     uint8_t *weight = mem_zalloc((size_t)n->program->value_count + 1, 1), *made = made_of_parameters(n);
     for (uint32_t i = 0; i < n->argument_count; i++)
@@ -198,7 +197,9 @@ uint8_t *roles_weight_values(const struct nda *n)
         bool w = false, moves = stage_moves_only(n, sp);
         for (uint32_t k = sp->slots; k < sp->slots + sp->slot_count; k++) {
             w |= !n->slots[k].is_result && weight[n->slots[k].value];
-            if (n->slots[k].is_result && w && (moves || made[n->slots[k].value]))
+            /* queries that are learnt are, once for each example, no weights any more */
+            bool each = batch && holds_batch(n, batch, k);
+            if (n->slots[k].is_result && w && (moves || made[n->slots[k].value]) && !each)
                 weight[n->slots[k].value] = 1;
         }
     }

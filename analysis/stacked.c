@@ -60,7 +60,7 @@ static bool in_all_slots(const struct nda *n, const struct nda_space *space, uin
 static bool find_colors(struct stacked *stacked)
 {
     const struct nda *n = stacked->n;
-    uint8_t *weight = roles_weight_values(n);
+    uint8_t *weight = roles_weight_values(n, NULL);
     bool found = false;
     for (uint32_t i = 0; i < n->space_count; i++) {
         const struct nda_space *space = &n->spaces[i];

@@ -180,8 +180,10 @@ static json_t *encode_conflicts(const struct report *report)
             json_object_set_new(row, "side", json_integer(conflict->side));
             json_object_set_new(row, "decision", json_safe(report->decisions[conflict->decision].text));
             json_object_set_new(row, "other_side",
-                                json_pack("{s:I, s:I}", "step_ps", (json_int_t)conflict->other_step_ps,
-                                          "peak_bytes", (json_int_t)conflict->other_peak_bytes));
+                                conflict->priced
+                                    ? json_pack("{s:I, s:I}", "step_ps", (json_int_t)conflict->other_step_ps,
+                                                "peak_bytes", (json_int_t)conflict->other_peak_bytes)
+                                    : json_null());
         } else {
             json_object_set_new(row, "side", json_null());
             json_object_set_new(row, "by_choices", json_boolean(conflict->by_choices));
@@ -335,6 +337,15 @@ static json_t *encode_constrained(const struct report *report)
                      "annotated", (json_int_t)report->moved_annotated_bytes);
 }
 
+static json_t *encode_cuts(const struct report *report)
+{
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < REPORT_CUT_COUNT; i++)
+        if (report->cut >> i & 1)
+            json_array_append_new(list, json_string(report_cut_name(i)));
+    return list;
+}
+
 json_t *encode_report(const struct report *report)
 {
     const struct mesh *mesh = plan_context_mesh(evaluator_context(report->evaluator));
@@ -373,9 +384,10 @@ json_t *encode_report(const struct report *report)
     json_object_set_new(out, "warnings", warnings);
     json_object_set_new(out, "if_nothing_fits", encode_nothing_fits(report));
     json_object_set_new(out, "provenance",
-                        json_pack("{s:s, s:s, s:s, s:o, s:o, s:I, s:b}", "build", api_build(), "module",
+                        json_pack("{s:s, s:s, s:s, s:o, s:o, s:I, s:b, s:o}", "build", api_build(), "module",
                                   report->module_digest, "plan", hash, "mesh", encode_mesh(mesh), "machine",
                                   encode_machine(evaluator_machine(report->evaluator), mesh), "seed",
-                                  (json_int_t)report->seed, "reproducible", report->reproducible));
+                                  (json_int_t)report->seed, "reproducible", report->reproducible, "cut",
+                                  encode_cuts(report)));
     return out;
 }

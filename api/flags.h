@@ -46,7 +46,7 @@ struct api_flags {
                "per device, as 36GiB; default: the device's less 10 %")                                      \
     FLAG_VALUE(devices_per_host, "--devices-per-host", "N", "how many devices share a host's fast links")    \
     FLAG_VALUE(rollouts, "--rollouts", "N", "search budget; default by module size")                         \
-    FLAG_VALUE(seconds, "--seconds", "S", "cut the search after S seconds (then not reproducible)")          \
+    FLAG_VALUE(seconds, "--seconds", "S", "how long the run may take (cut short, it is not reproducible)")   \
     FLAG_VALUE(seed, "--seed", "N", "seed of the search; default 1")                                         \
     FLAG_VALUE(parallelism, "--parallelism", "N", "search tasks in flight per epoch, 1 to 256; default 16")  \
     FLAG_VALUE(alternatives, "--alternatives", "K",                                                          \

@@ -34,6 +34,7 @@ struct plan_command {
     struct stage stages[MOST_STAGES], *now; /* now: NULL, or the one that the run is in, since: */
     double now_wall_s, now_cpu_s;
     uint32_t stage_count;
+    double limit_s; /* of the whole run; 0: none */
     double start, read_s, analyse_s, search_s, finish_s;
 };
 
@@ -98,6 +99,30 @@ static void begin_stage(const char *name, void *user)
     malloc_trim(0); /* what one stage's threads have freed the next takes from elsewhere */
     command->now_wall_s = wall_s;
     command->now_cpu_s = cpu_s;
+}
+
+/* Of the time that was asked for, when the experts' race, the search, the network and the report have to be
+ * through (docs/search.md, Time). Chosen, not tuned */
+static const double experts_end = 0.25, search_end = 0.75, network_end = 0.875, report_end = 1;
+
+static bool is_late(enum planner_share share, void *user)
+{
+    const struct plan_command *command = user;
+    double end = share == PLANNER_SHARE_EXPERTS   ? experts_end
+                 : share == PLANNER_SHARE_NETWORK ? network_end
+                                                  : report_end;
+    return cli_seconds() - command->start >= end * command->limit_s;
+}
+
+/* the time asked for, from the start on, as a job's deadline; the shorter of two */
+static void bound(struct plan_command *command, struct api_request *request)
+{
+    double deadline = request->deadline_s, seconds = request->seconds;
+    command->limit_s = deadline > 0 && (seconds <= 0 || deadline < seconds) ? deadline : seconds;
+    if (command->limit_s <= 0)
+        return;
+    request->planning.late = is_late;
+    request->planning.late_user = command;
 }
 
 /* 0 when it is none */
@@ -282,7 +307,7 @@ static enum error_code finish(struct plan_command *command, const struct api_req
     }
     bool different = outcome.proved && outcome.proof.status == VERIFY_PROOF_DIFFERENT;
     bool inconclusive = outcome.proved && outcome.proof.status == VERIFY_PROOF_INCONCLUSIVE;
-    *status = !outcome.fits ? 3 : different ? 1 : inconclusive ? 7 : reproducible ? 0 : 4;
+    *status = !outcome.fits ? 3 : different ? 1 : inconclusive ? 7 : outcome.report->reproducible ? 0 : 4;
     planner_outcome_release(&outcome);
     return ERROR_OK;
 }
@@ -308,12 +333,12 @@ static enum error_code run_job(struct plan_command *command, const struct api_re
     }
     command->analyse_s = cli_seconds() - t;
     t = cli_seconds();
-    /* counts from the start, as a job's does */
-    double left = request->deadline_s > 0 ? fmax(request->deadline_s - (t - command->start), 0.001) : 0;
-    bool deadline = left > 0 && (request->seconds <= 0 || left < request->seconds);
+    bool deadline = request->deadline_s > 0 && command->limit_s == request->deadline_s;
+    double left = search_end * command->limit_s - (t - command->start);
     begin_stage("search", command);
-    code = search_run(planner_job_search(job), (uint32_t)command->threads, deadline ? left : request->seconds,
-                      show_progress, command, &state, &last, &reproducible, e);
+    code = search_run(planner_job_search(job), (uint32_t)command->threads,
+                      command->limit_s > 0 ? fmax(left, 0.001) : 0, show_progress, command, &state, &last,
+                      &reproducible, e);
     command->search_s = cli_seconds() - t;
     t = cli_seconds();
     if (code == ERROR_OK && deadline && !reproducible && request->deadline_fail)
@@ -358,6 +383,7 @@ int cmd_plan(int argc, char **argv)
         request->planning.threads = (uint32_t)command.threads;
         request->planning.stage = begin_stage;
         request->planning.stage_user = &command;
+        bound(&command, request);
         begin_stage("reading", &command);
     }
     if (code == ERROR_OK)

@@ -20,6 +20,8 @@
 #include "mcts/reward.h"
 #include "mcts/tree.h"
 
+#include <stdatomic.h>
+
 enum {
     CORE_DESCENTS = 3, /* chosen, not tuned */
     CORE_ELITES = 8,   /* best plans kept; walks begin at them. Chosen, not tuned */
@@ -152,6 +154,7 @@ struct search {
     struct core_plan *wholes;          /* the same with exact prices */
     struct search_plan *baseline_plans;
     struct cost best_baseline; /* before any climb */
+    atomic_bool experts_cut;   /* options.control said stop before the experts' race was over */
     /* where the fastest experts do not fit: plans that fit, made of them (descent.c), and the same with exact
      * prices */
     struct core_plan descents[CORE_DESCENTS], whole_descents[CORE_DESCENTS];
@@ -170,6 +173,16 @@ static inline uint64_t core_clamp(uint64_t x, uint64_t low, uint64_t high)
 }
 /* prices root and experts (experts.c) */
 enum error_code core_race_experts(struct search *search, struct error *e) BASE_CHECKED;
+
+/* is the time of the experts' race over? Notes that it was cut */
+static inline bool core_experts_over(struct search *search)
+{
+    const struct search_control *control = &search->options.control;
+    bool over = control->stop && control->stop(control->user);
+    if (over)
+        atomic_store(&search->experts_cut, true);
+    return over;
+}
 
 /* Plans priced at the same time, a thread each: sessions of the domain over the evaluator's. */
 struct core_pricers {

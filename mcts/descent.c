@@ -32,6 +32,10 @@ struct descent {
 static enum error_code price_one(void *user, void *session, uint32_t i, struct error *e)
 {
     struct descent *descent = user;
+    if (core_experts_over(descent->search)) {
+        descent->around[descent->numbers[i]].cost = descent->base.cost; /* frees nothing */
+        return ERROR_OK;
+    }
     return core_price_list(descent->search, session, &descent->around[descent->numbers[i]], e);
 }
 
@@ -88,6 +92,8 @@ static enum error_code look_around(struct descent *descent, const struct core_pl
             descent->numbers[count++] = k;
     enum error_code code = core_pricers_run(descent->pricers, count, price_one, descent, e);
     uint32_t plans = code ? 0 : count_plans(descent, count);
+    if (core_experts_over(descent->search))
+        plans = descent->left;
     descent->left -= plans < descent->left ? plans : descent->left;
     for (uint32_t i = 0; i < count && !code; i++) {
         const struct core_plan *plan = &descent->around[descent->numbers[i]];

@@ -23,8 +23,9 @@ enum {
     /* this one of them is the cheapest that does not fit, the next the fastest such, the next the one that is
      * least above the limit of those that are faster than what fits */
     START_OVER = 1,
-    JOINING = 2, /* plans of a step, at most */
-    NEAR = 6,    /* of each turn the cheapest that are dearer: where none is cheaper, two of them at once */
+    LEAST_PRICED = 16, /* of the list, however short the time is: a plan is needed. Chosen, not tuned */
+    JOINING = 2,       /* plans of a step, at most */
+    NEAR = 6, /* of each turn the cheapest that are dearer: where none is cheaper, two of them at once */
     TURNS = MESH_MAX_AXES + 1
 };
 
@@ -94,11 +95,16 @@ struct round {
     struct search *search;
     const struct search_domain_baseline *list;
     struct core_plan *plans; /* of list */
+    uint8_t *priced;         /* of list: what there was time for */
 };
 
 static enum error_code price_one(void *user, void *session, uint32_t i, struct error *e)
 {
     struct round *round = user;
+    bool first = i < LEAST_PRICED && round->list == round->search->domain->baselines;
+    round->priced[i] = first || !core_experts_over(round->search);
+    if (!round->priced[i])
+        return ERROR_OK;
     return price_baseline(round->search, session, &round->list[i], i, &round->plans[i], e);
 }
 
@@ -169,14 +175,18 @@ static enum error_code price_around(struct climb *climb, const struct search_dom
     struct core_plan *plans = mem_zalloc((size_t)count + 1, sizeof *plans);
     count = count < climb->left ? count : climb->left;
     climb->left -= count;
-    struct round round = {climb->search, list, plans};
+    uint8_t *priced = mem_zalloc((size_t)count + 1, 1);
+    struct round round = {climb->search, list, plans, priced};
     enum error_code code = core_pricers_run(climb->pricers, count, price_one, &round, e);
     for (uint32_t i = 0; i < count && !code; i++)
-        if (cost_compare(plans[i].cost, plans[i].hash, than->cost, than->hash) < 0 &&
-            (plans[i].cost.c < than->cost.c || plans[i].cost.over_steps < than->cost.over_steps))
+        if (!priced[i])
+            climb->left = climb->left_orders = 0;
+        else if (cost_compare(plans[i].cost, plans[i].hash, than->cost, than->hash) < 0 &&
+                 (plans[i].cost.c < than->cost.c || plans[i].cost.over_steps < than->cost.over_steps))
             core_elites_offer(out, &plans[i]);
         else if (near && cost_compare(plans[i].cost, same, than->cost, same) > 0)
             note_near(near, &list[i], plans[i].cost);
+    free(priced);
     free(plans);
     return code;
 }
@@ -450,18 +460,43 @@ static void set_limits(struct search *search)
         domain->limits.far_bytes = limit + limit / 100 * (least_over(search) + FAR_STEPS);
 }
 
+/* the experts that there was no time for are none of this search */
+static void keep_priced(struct search *search, const uint8_t *priced)
+{
+    struct search_domain *domain = search->domain;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < domain->baseline_count; i++) {
+        if (!priced[i])
+            continue;
+        domain->baselines[count] = domain->baselines[i];
+        search->baselines[count] = search->baselines[i];
+        search->baselines[count].baseline = (uint16_t)count;
+        count++;
+    }
+    domain->baseline_count = count;
+}
+
+static enum error_code price_experts(struct search *search, const struct core_pricers *pricers,
+                                     struct error *e)
+{
+    uint32_t count = search->domain->baseline_count;
+    struct round round = {search, search->domain->baselines, search->baselines,
+                          mem_zalloc((size_t)count + 1, 1)};
+    enum error_code code = core_pricers_run(pricers, count, price_one, &round, e);
+    if (!code)
+        keep_priced(search, round.priced);
+    free(round.priced);
+    note_best(search);
+    return code ? code : core_pricers_run(pricers, search->domain->baseline_count, publish_one, &round, e);
+}
+
 enum error_code core_race_experts(struct search *search, struct error *e)
 {
     struct core_pricers pricers;
     core_pricers_open(search, &pricers);
     enum error_code code = price_root(search, pricers.sessions[0], e);
-    struct round round = {search, search->domain->baselines, search->baselines};
-    uint32_t count = search->domain->baseline_count;
     if (!code)
-        code = core_pricers_run(&pricers, count, price_one, &round, e);
-    note_best(search);
-    if (!code)
-        code = core_pricers_run(&pricers, count, publish_one, &round, e);
+        code = price_experts(search, &pricers, e);
     if (!code)
         code = climb_experts(search, &pricers, e);
     if (!code)

@@ -215,6 +215,11 @@ uint32_t search_baseline_count(const struct search *search)
     return search->domain->baseline_count;
 }
 
+bool search_experts_cut(const struct search *search)
+{
+    return atomic_load(&search->experts_cut);
+}
+
 const struct search_plan *search_baseline(const struct search *search, uint32_t i)
 {
     return &search->baseline_plans[i];

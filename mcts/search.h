@@ -17,6 +17,11 @@
 
 #include "cost/price.h"
 
+struct search_control {       /* asked at least once a second */
+    bool (*stop)(void *user); /* NULL: never */
+    void *user;
+};
+
 struct search_options {
     uint64_t seed;
     uint32_t rollouts;    /* 0: clamp(2^27 / ops, 128, 20000), fewer from 2^16 ops on */
@@ -29,6 +34,9 @@ struct search_options {
      * have priced already; NULL: it makes its own. */
     uint8_t threads;
     struct evaluator_session *const *sessions;
+    /* Of the experts' race: sixteen are priced whatever it says, further ones and what is climbed to until it
+     * says stop. The search is another one then (search_experts_cut). */
+    struct search_control control;
 };
 enum { SEARCH_THREADS = 2 }; /* beyond, the climb from the best of them takes longest */
 enum search_method {
@@ -68,6 +76,8 @@ enum error_code search_create(const struct evaluator *evaluator, const struct se
 void search_destroy(struct search *search);
 uint64_t search_budget(const struct search *search); /* rollouts at most */
 uint32_t search_baseline_count(const struct search *search);
+/* options.control said stop before all experts were priced and climbed from */
+bool search_experts_cut(const struct search *search);
 /* named in found_by without "baseline " */
 const struct search_plan *search_baseline(const struct search *search, uint32_t i);
 
@@ -75,11 +85,6 @@ struct search_blob {
     unsigned char *bytes;
     size_t size;
 }; /* owned; release with free(bytes) */
-
-struct search_control { /* may be NULL; asked at least once a second */
-    bool (*stop)(void *user);
-    void *user;
-};
 
 enum search_phase { SEARCH_EPOCHS, SEARCH_POLISH, SEARCH_DONE };
 struct search_state {             /* read from a snapshot */
@@ -102,7 +107,8 @@ struct search_state {             /* read from a snapshot */
 void search_begin(const struct search *search, struct search_blob *snapshot);
 enum error_code search_open(const struct search *search, const void *snapshot, size_t size,
                             struct search_state *out, struct error *e) BASE_CHECKED;
-/* One task: pure function of (search, snapshot, index). ERROR_CANCELLED when control says stop. */
+/* One task: pure function of (search, snapshot, index). ERROR_CANCELLED when control (may be NULL) says
+ * stop. */
 enum error_code search_task(const struct search *search, const void *snapshot, size_t size, uint32_t index,
                             struct evaluator_session *session, const struct search_control *control,
                             struct search_blob *delta, struct error *e) BASE_CHECKED;

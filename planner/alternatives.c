@@ -157,7 +157,7 @@ static enum error_code take(struct chooser *chooser, const struct search_plan *c
 {
     struct planner_alternative *alternative = &out->alternatives[out->alternative_count];
     struct planner_proof proof;
-    TRY(report_create(chooser->j->evaluator, NULL, NULL, candidate, &alternative->report, e));
+    TRY(report_create(chooser->j->evaluator, NULL, NULL, candidate, NULL, &alternative->report, e));
     planner_job_describe(chooser->j, whole, alternative->report);
     enum error_code code = planner_job_write(chooser->j, alternative->report, alternative->modules,
                                              &alternative->module_count, &proof, e);

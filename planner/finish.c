@@ -171,7 +171,12 @@ void planner_job_describe(const struct planner_job *j, bool whole, struct report
 {
     sha256_format(j->image->digest, report->module_digest);
     report->seed = j->request->seed;
-    report->reproducible = whole;
+    report->cut |= search_experts_cut(j->search) ? REPORT_CUT_EXPERTS : 0;
+    report->cut |= whole ? 0 : REPORT_CUT_SEARCH;
+    if (j->request->method == PLANNER_AUTO && !j->has_network && !j->has_segments &&
+        (!whole || planner_late(j->request, PLANNER_SHARE_NETWORK)))
+        report->cut |= REPORT_CUT_NETWORK;
+    report->reproducible = whole && !report->cut;
     report->fold = (struct report_fold){j->fold.layers, j->fold.kept,   j->fold.checked,
                                         j->fold.worst,  j->fold.random, j->fold.beyond};
     report->no_module_pins = j->request->annotations != PLANNER_ANNOTATIONS_PIN && j->annotations.pins > 0;
@@ -211,6 +216,7 @@ struct finishing {
     struct plan_factors factors; /* what best.factors may refer to */
     bool last;                   /* its tries are not looked at */
     struct planner_outcome *out; /* report: as report_create made it, until it is completed */
+    bool unsaid;                 /* there was time for constraints: */
     struct report_unsaid constraints;
     struct search_blob network;
     atomic_uint next; /* part */
@@ -218,16 +224,43 @@ struct finishing {
     struct error errors[PARTS];
 };
 
+static bool network_late(void *user)
+{
+    const struct planner_job *j = user;
+    return planner_late(j->request, PLANNER_SHARE_NETWORK);
+}
+
+static bool report_late(void *user)
+{
+    const struct planner_job *j = user;
+    return planner_late(j->request, PLANNER_SHARE_REPORT);
+}
+
+/* no bytes: its time was over; under cfn that is what was asked for, and has all of it */
+static enum error_code make_network(const struct planner_job *j, const struct search_state *state,
+                                    int threads, struct search_blob *out, struct error *e)
+{
+    bool bounded = j->request->late && j->request->method == PLANNER_AUTO;
+    enum error_code code =
+        planner_job_network(j, state, threads, bounded ? network_late : NULL, (void *)(uintptr_t)j, out, e);
+    return code == ERROR_CANCELLED && bounded ? ERROR_OK : code;
+}
+
 static enum error_code finish_part(struct finishing *finishing, enum part part, struct error *e)
 {
     const struct planner_job *j = finishing->j;
     struct planner_outcome *out = finishing->out;
+    const struct search_control control = {report_late, (void *)(uintptr_t)j};
     switch (part) {
-    case PART_NETWORK: return planner_job_network(j, finishing->state, 1, NULL, NULL, &finishing->network, e);
+    case PART_NETWORK: return make_network(j, finishing->state, 1, &finishing->network, e);
     case PART_CONSTRAINTS:
-        return report_find_constraints(j->evaluator, &finishing->best, &finishing->constraints, e);
+        finishing->unsaid = !report_late((void *)(uintptr_t)j);
+        return finishing->unsaid
+                   ? report_find_constraints(j->evaluator, &finishing->best, &finishing->constraints, e)
+                   : ERROR_OK;
     case PART_REPORT:
-        return report_create(j->evaluator, j->search, finishing->state, &finishing->best, &out->report, e);
+        return report_create(j->evaluator, j->search, finishing->state, &finishing->best, &control,
+                             &out->report, e);
     case PART_MODULES: return write_modules(j, &finishing->best, out->modules, &out->module_count, e);
     case PARTS: break;
     }
@@ -260,6 +293,19 @@ static void release_parts(struct finishing *finishing)
     planner_outcome_release(finishing->out);
 }
 
+/* where nothing fits */
+static enum error_code find_advice(const struct planner_job *j, struct report *report, struct error *e)
+{
+    if (!report->smallest_budget_bytes)
+        return ERROR_OK;
+    if (planner_late(j->request, PLANNER_SHARE_REPORT)) {
+        report->cut |= REPORT_CUT_ADVICE;
+        return ERROR_OK;
+    }
+    TRY(planner_find_larger(j, report, e));
+    return planner_find_smaller(j, report, e);
+}
+
 /* what the report says of the job beside the plan */
 static enum error_code complete_report(const struct finishing *finishing, struct error *e)
 {
@@ -278,11 +324,12 @@ static enum error_code complete_report(const struct finishing *finishing, struct
                            "the plan of constraints_from_plan was made for another module, mesh or build: "
                            "the shardings of its arguments and results count, the plan does not race");
     TRY(report_add_classes(report, j->has_yours ? &j->yours : NULL, e));
-    TRY(planner_find_larger(j, report, e));
-    TRY(planner_find_smaller(j, report, e));
+    TRY(find_advice(j, report, e));
+    report->cut |= finishing->unsaid ? 0 : REPORT_CUT_CONSTRAINTS;
     planner_job_describe(j, finishing->whole, report);
     warn_of_forms(j, report);
-    report_add_constraints(report, &finishing->constraints);
+    if (finishing->unsaid)
+        report_add_constraints(report, &finishing->constraints);
     evaluator_rest(j->evaluator);
     return ERROR_OK;
 }
@@ -294,7 +341,12 @@ static enum error_code make_files(const struct planner_job *j, struct planner_ou
     if (j->request->outputs & PLANNER_OUTPUT_SEGMENTS)
         TRY(planner_archive_write(j->context, out->report->module_digest, j->request->proof, j->request->seed,
                                   &out->segments, e));
-    return j->request->proof ? write_proof(j, out->report, &out->proof, e) : ERROR_OK;
+    if (!j->request->proof || !planner_late(j->request, PLANNER_SHARE_REPORT))
+        return j->request->proof ? write_proof(j, out->report, &out->proof, e) : ERROR_OK;
+    out->report->cut |= REPORT_CUT_PROOF;
+    out->report->reproducible = false;
+    snprintf(out->report->proof_reason, sizeof out->report->proof_reason, "deadline");
+    return ERROR_OK;
 }
 
 /* a search that was cut short has no time for more */
@@ -310,7 +362,8 @@ enum { BETTER = 8 }; /* times that the answer gives way to a better one that its
 static enum error_code finish_best(struct finishing *finishing, bool begun, struct error *e)
 {
     for (uint32_t round = 0;; round++) {
-        finishing->last |= round == BETTER || !searches_on(finishing);
+        finishing->last |= round == BETTER || !searches_on(finishing) ||
+                           (round && planner_late(finishing->j->request, PLANNER_SHARE_REPORT));
         if (!begun || round)
             TRY(run_parts(finishing, PART_CONSTRAINTS, e));
         struct planner_better better;
@@ -331,8 +384,13 @@ static enum error_code finish(struct finishing *finishing, const struct search_b
     TRY(finish_best(finishing, begun, e));
     TRY(complete_report(finishing, e));
     TRY(make_files(j, out, e));
-    out->proved = j->request->proof;
+    out->proved = j->request->proof && !(out->report->cut & REPORT_CUT_PROOF);
     out->fits = out->report->smallest_budget_bytes == 0;
+    if (j->request->alternatives && planner_late(j->request, PLANNER_SHARE_REPORT)) {
+        out->report->cut |= REPORT_CUT_ALTERNATIVES;
+        out->report->reproducible = false;
+        return ERROR_OK;
+    }
     if (j->request->alternatives)
         planner_stage(j->request, "alternatives");
     return j->request->alternatives ? planner_job_alternatives(j, snapshot, finishing->whole, out, e)
@@ -372,9 +430,8 @@ static bool still_leads(const struct finishing *finishing, const struct search_p
 static enum error_code solve_network(struct planner_job *j, const struct search_state *state, struct error *e)
 {
     struct search_blob answer = {0};
-    enum error_code code =
-        planner_job_network(j, state, j->request->threads > 1 ? 2 : 1, NULL, NULL, &answer, e);
-    if (code == ERROR_OK)
+    enum error_code code = make_network(j, state, j->request->threads > 1 ? 2 : 1, &answer, e);
+    if (code == ERROR_OK && answer.bytes)
         code = planner_job_take_network(j, answer.bytes, answer.size, e);
     free(answer.bytes);
     return code;
@@ -386,7 +443,8 @@ static enum error_code end_beside_network(struct planner_job *j, struct finishin
     struct search_plan best;
     planner_job_best(j, finishing->state, finishing->whole, &finishing->best);
     TRY(run_parts(finishing, PART_NETWORK, e));
-    TRY(planner_job_take_network(j, finishing->network.bytes, finishing->network.size, e));
+    if (finishing->network.bytes)
+        TRY(planner_job_take_network(j, finishing->network.bytes, finishing->network.size, e));
     planner_job_best(j, finishing->state, finishing->whole, &best);
     bool leads = still_leads(finishing, &best);
     if (!leads)

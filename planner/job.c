@@ -47,6 +47,11 @@ static enum error_code check_memory(const struct planner_job *j, struct error *e
                              (long long)least, (long long)devices, (long long)limit, (long long)needed);
 }
 
+static bool experts_late(void *user)
+{
+    return planner_late(user, PLANNER_SHARE_EXPERTS);
+}
+
 /* sessions: one a thread, NULL before, owned by the caller */
 static enum error_code make_search(struct planner_job *j, uint32_t threads,
                                    struct evaluator_session **sessions, struct error *e)
@@ -63,7 +68,8 @@ static enum error_code make_search(struct planner_job *j, uint32_t threads,
                                     .parallelism = request->parallelism,
                                     .no_baselines = request->no_baselines,
                                     .threads = (uint8_t)threads,
-                                    .sessions = sessions[0] ? sessions : NULL};
+                                    .sessions = sessions[0] ? sessions : NULL,
+                                    .control = {experts_late, (void *)(uintptr_t)request}};
     if (request->method == PLANNER_BASELINES || request->method == PLANNER_SEGMENTS)
         search.method = SEARCH_BASELINES;
     else if (request->method == PLANNER_PROPAGATE)

@@ -19,7 +19,7 @@ static const double SAME = 1e-6; /* of peaks; of times: report_costs_the_same */
 bool planner_job_wants_network(const struct planner_job *j, bool whole)
 {
     return j->request->method == PLANNER_CFN || j->request->method == PLANNER_SEGMENTS ||
-           (whole && j->request->method == PLANNER_AUTO);
+           (whole && j->request->method == PLANNER_AUTO && !planner_late(j->request, PLANNER_SHARE_NETWORK));
 }
 
 /* prices: 0: no limit */

@@ -46,6 +46,10 @@ enum { PLANNER_PROFILE_REF_SIZE = 80 };
 /* further plans of one job: each is written in full, some megabytes of text for a large module */
 enum { PLANNER_MAX_ALTERNATIVES = 16 };
 
+/* what of a run has its own part of the time that was asked for, in this order; the search's own is
+ * search_run's, between the first two */
+enum planner_share { PLANNER_SHARE_EXPERTS, PLANNER_SHARE_NETWORK, PLANNER_SHARE_REPORT };
+
 struct planner_plan;        /* planner/plan.h */
 struct planner_constraint { /* {"argument": "params/<star>/wq", "dims": [["model"], [], null]} */
     const char *pattern;    /* fnmatch over argument (or result) names */
@@ -115,12 +119,21 @@ struct planner_request {
      * name: static text, "analysis" .. ; NULL: nobody listens */
     void (*stage)(const char *name, void *user);
     void *stage_user;
+    /* is that part of the time over? What is not done then is left out, and the report says what. Any thread
+     * may ask; NULL: no time was asked for */
+    bool (*late)(enum planner_share share, void *user);
+    void *late_user;
 };
 /* the job enters a stage */
 static inline void planner_stage(const struct planner_request *request, const char *name)
 {
     if (request->stage)
         request->stage(name, request->stage_user);
+}
+
+static inline bool planner_late(const struct planner_request *request, enum planner_share share)
+{
+    return request->late && request->late(share, request->late_user);
 }
 
 #endif

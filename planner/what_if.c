@@ -106,7 +106,7 @@ static void warn_of_stated(const struct planner_plan *plan, struct planner_answe
 static enum error_code add_report(const struct planner_what_if *what_if, const struct ir_program *image,
                                   struct planner_answer *out, struct error *e)
 {
-    TRY(report_create(out->inside->evaluator, NULL, NULL, &out->inside->decisions, &out->report, e));
+    TRY(report_create(out->inside->evaluator, NULL, NULL, &out->inside->decisions, NULL, &out->report, e));
     sha256_format(image->digest, out->report->module_digest);
     out->report->seed = what_if->request->seed;
     out->report->reproducible = true;

@@ -9,37 +9,68 @@
 enum { SHOWN_ENTRIES = 20, MOST_BY_HAND = 40, SHOWN_NUMBERS = 6 };
 enum { NAME_ROOM = 512, PLACE_ROOM = 100 }; /* of texts that are compared or shown */
 
-/* names of ops or arguments that differ in numbers alone */
-static bool same_pattern(const char *one, const char *other)
+/* of a constraint, what it has in common with those that are one entry with it */
+struct entry {
+    struct text key;
+    uint32_t number; /* the constraint's */
+};
+
+static void add_pattern(struct text *key, const char *name)
 {
-    char pattern[NAME_ROOM], than[NAME_ROOM];
-    report_pattern(one, pattern, sizeof pattern);
-    report_pattern(other, than, sizeof than);
-    return strcmp(pattern, than) == 0;
+    char pattern[NAME_ROOM];
+    report_pattern(name, pattern, sizeof pattern);
+    text_printf(key, "%s\n", pattern);
 }
 
-/* of constraints of one op; an argument's place is its name */
-static bool same_place(const struct report_constraint *one, const struct report_constraint *other)
+/* lines of the module's own text are one place (report_same_place) */
+static void add_place(struct text *key, const char *location)
 {
-    return strcmp(one->op, "argument") == 0 ? same_pattern(one->location, other->location)
-                                            : report_same_place(one->location, other->location);
+    text_printf(key, "%s\n", report_same_place(location, "line 1") ? "line" : location);
 }
 
-static bool alike(const struct report_constraint *one, const struct report_constraint *other)
+static void add_key(struct text *key, const struct report_constraint *constraint)
 {
-    if (strcmp(one->op, other->op) != 0 || !same_place(one, other) || !same_pattern(one->name, other->name) ||
-        strcmp(one->type, other->type) != 0 || strcmp(one->spec, other->spec) != 0 ||
-        one->alike != other->alike || one->argument_count != other->argument_count ||
-        one->use_count != other->use_count)
-        return false;
-    for (uint32_t i = 0; i < one->argument_count; i++)
-        if (!same_pattern(one->arguments[i], other->arguments[i]))
-            return false;
-    for (uint32_t i = 0; i < one->use_count; i++)
-        if (strcmp(one->uses[i].op, other->uses[i].op) != 0 ||
-            !report_same_place(one->uses[i].location, other->uses[i].location))
-            return false;
-    return true;
+    text_printf(key, "%s\n%s\n%s\n%u %u %u\n", constraint->op, constraint->type, constraint->spec,
+                constraint->alike, constraint->argument_count, constraint->use_count);
+    if (strcmp(constraint->op, "argument") == 0) /* its place is its name */
+        add_pattern(key, constraint->location);
+    else
+        add_place(key, constraint->location);
+    add_pattern(key, constraint->name);
+    for (uint32_t i = 0; i < constraint->argument_count; i++)
+        add_pattern(key, constraint->arguments[i]);
+    for (uint32_t i = 0; i < constraint->use_count; i++) {
+        text_printf(key, "%s\n", constraint->uses[i].op);
+        add_place(key, constraint->uses[i].location);
+    }
+}
+
+static int by_key(const void *left, const void *right)
+{
+    const struct entry *one = left, *other = right;
+    int order = strcmp(one->key.at, other->key.at);
+    return order ? order : (one->number > other->number) - (one->number < other->number);
+}
+
+/* next: of each constraint the next of its entry, if any; size: of an entry's first how many there are, 0 of
+ * the others. By sorted keys: a module of a thousand towers has 12,000 constraints */
+static void find_entries(const struct report *report, uint32_t *next, uint32_t *size)
+{
+    uint32_t count = report->constraint_count;
+    struct entry *entries = mem_zalloc((size_t)count + 1, sizeof *entries);
+    for (uint32_t i = 0; i < count; i++) {
+        entries[i].number = i;
+        add_key(&entries[i].key, &report->constraints[i]);
+    }
+    qsort(entries, count, sizeof *entries, by_key);
+    for (uint32_t first = 0, end; first < count; first = end) {
+        for (end = first + 1; end < count && strcmp(entries[first].key.at, entries[end].key.at) == 0; end++)
+            next[entries[end - 1].number] = entries[end].number;
+        size[entries[first].number] = end - first;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        text_release(&entries[i].key);
+    free(entries);
 }
 
 static void write_numbers(const struct report_constraint *const *same, uint32_t count, struct text *text)
@@ -101,28 +132,27 @@ static void write_entry(const struct report_constraint *const *same, uint32_t co
     text_add_char(text, '\n');
 }
 
-/* -> how many entries there are; the first SHOWN_ENTRIES are written */
+/* -> how many entries there are; the first SHOWN_ENTRIES are written, by the first of each */
 static uint32_t write_entries(const struct report *report, struct text *text)
 {
-    uint32_t number = 0, said = 0;
-    bool *done = mem_zalloc(report->constraint_count + 1, sizeof *done);
-    const struct report_constraint **same = mem_zalloc(report->constraint_count + 1, sizeof(void *));
-    for (uint32_t i = 0; i < report->constraint_count; i++) {
-        uint32_t count = 0;
-        for (uint32_t k = i; k < report->constraint_count && !done[i]; k++)
-            if (!done[k] && alike(&report->constraints[i], &report->constraints[k]))
-                same[count++] = &report->constraints[k];
-        for (uint32_t k = 0; k < count; k++)
-            done[same[k] - report->constraints] = true;
-        if (count && ++number <= SHOWN_ENTRIES) {
-            write_entry(same, count, number, text);
-            said += count;
-        }
+    uint32_t number = 0, said = 0, count = report->constraint_count;
+    uint32_t *next = mem_zalloc((size_t)count + 1, sizeof *next),
+             *size = mem_zalloc((size_t)count + 1, sizeof *size);
+    const struct report_constraint **same = mem_zalloc((size_t)count + 1, sizeof(void *));
+    find_entries(report, next, size);
+    for (uint32_t i = 0; i < count; i++) {
+        if (!size[i] || ++number > SHOWN_ENTRIES)
+            continue;
+        for (uint32_t k = 0, at = i; k < size[i]; k++, at = next[at])
+            same[k] = &report->constraints[at];
+        write_entry(same, size[i], number, text);
+        said += size[i];
     }
-    if (report->constraint_count > said)
-        text_printf(text, "… and %u more in plan.json\n", report->constraint_count - said);
+    if (count > said)
+        text_printf(text, "… and %u more in plan.json\n", count - said);
     free(same);
-    free(done);
+    free(next);
+    free(size);
     return number;
 }
 

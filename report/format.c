@@ -154,6 +154,23 @@ void report_place(const char *location, char *out, size_t room)
     snprintf(out, room, "%s", at);
 }
 
+const char *report_cut_name(uint32_t number)
+{
+#define NAME(bit, name) name,
+    static const char *const names[] = {REPORT_CUTS(NAME)};
+#undef NAME
+    return number < REPORT_CUT_COUNT ? names[number] : "";
+}
+
+void report_cuts_text(const struct report *report, char *out, size_t room)
+{
+    size_t at = 0;
+    *out = 0;
+    for (uint32_t i = 0; i < REPORT_CUT_COUNT; i++)
+        if ((report->cut >> i & 1) && at < room)
+            at += (size_t)snprintf(out + at, room - at, "%s%s", at ? ", " : "", report_cut_name(i));
+}
+
 bool report_same_place(const char *one, const char *other)
 {
     static const char LINE[] = "line ";

@@ -39,11 +39,11 @@ static void describe(const struct nda *n, const struct spmd_local *local, const 
     snprintf(row->one, sizeof row->one, "%s", op != IR_NONE ? ir_op_name(program, op) : "loop value");
     if (op != IR_NONE)
         report_where(program, op, tensor->location, sizeof tensor->location);
-    for (uint32_t i = 0; op == IR_NONE && i < n->argument_count; i++)
-        if (n->arguments[i].value == origin) {
-            snprintf(row->one, sizeof row->one, "%s", n->arguments[i].name);
-            row->role = (int)n->arguments[i].role;
-        }
+    if (op == IR_NONE && program->values[origin].block == n->block) {
+        const struct nda_argument *argument = &n->arguments[program->values[origin].index];
+        snprintf(row->one, sizeof row->one, "%s", argument->name);
+        row->role = (int)argument->role;
+    }
     memcpy(tensor->name, row->one, sizeof tensor->name);
     if (row->role >= 0)
         report_pattern(row->one, tensor->name, sizeof tensor->name);

@@ -25,7 +25,18 @@ struct maker {
     struct price_measured measured;
     int64_t *exposed; /* per step, of all trips: how long computation stands still for a collective */
     struct evaluator_session *session;
+    const struct search_control *control; /* NULL: there is time for everything */
 };
+
+/* no time for that, which the report says; false: there is */
+static bool cut_short(struct maker *maker, enum report_cut what)
+{
+    const struct search_control *control = maker->control;
+    if (!control || !control->stop || !control->stop(control->user))
+        return false;
+    maker->report->cut |= what;
+    return true;
+}
 
 /* ---- decisions ---- */
 
@@ -132,10 +143,11 @@ static enum error_code make_conflicts(struct maker *maker, struct error *e)
             }
             list[d].bits ^= 1u << conflict->bit;
         }
-        if (conflict->decision < 0)
+        if (conflict->decision < 0 || cut_short(maker, REPORT_CUT_CONFLICTS))
             continue;
         struct price other;
         TRY(price_list(maker, list, report->plan.count, &other, e));
+        conflict->priced = true;
         conflict->other_step_ps = other.step_ps;
         conflict->other_peak_bytes = other.peak_bytes;
     }
@@ -387,7 +399,7 @@ static enum error_code make_report(struct maker *maker, const struct search *sea
     make_warnings(maker);
     warn_of_bounds(maker);
     TRY(report_find_whole(maker->context, maker->session, &maker->plan, &maker->local, &maker->measured.held,
-                          maker->measured.step_times, search != NULL, report, e));
+                          maker->measured.step_times, search != NULL, maker->control, report, e));
     plan_context_decisions(maker->context, &report->offered);
     report->pruned = plan_context_pruned(maker->context);
     if (report->price.peak_bytes > report->memory_limit_bytes) {
@@ -439,10 +451,11 @@ static enum error_code maker_close(struct maker *maker, enum error_code code, st
 
 enum error_code report_create(const struct evaluator *evaluator, const struct search *search,
                               const struct search_state *state, const struct search_plan *plan,
-                              struct report **out, struct error *e)
+                              const struct search_control *control, struct report **out, struct error *e)
 {
     struct maker maker;
     maker_open(&maker, evaluator, plan);
+    maker.control = control;
     if (state)
         maker.report->search = *state;
     enum error_code code = make_plan(&maker, e);

@@ -69,7 +69,8 @@ struct report_conflict { /* one class of compatibility sets that are resolved al
     int decision;
     bool by_choices; /* factors shard it (report_choice): op by op, on either side */
     uint8_t side;
-    /* price with this bit turned over; 0 when no side was chosen */
+    /* price with this bit turned over, where a side was chosen and there was time */
+    bool priced;
     int64_t other_step_ps, other_peak_bytes;
 };
 struct report_baseline {
@@ -303,6 +304,7 @@ struct report {
     char module_digest[65];
     uint64_t seed;
     bool reproducible;
+    uint32_t cut; /* of enum report_cut */
     /* planner `propagate`: replays start from the completed pins */
     bool pins_completed;
     /* the module brings shardings of its own, and they are no pins */
@@ -310,12 +312,37 @@ struct report {
     struct arena *arena; /* owns everything above that is not borrowed */
 };
 
+/* X(bit, name): what of a run the time that was asked for cut short or left out, in the order of the run */
+#define REPORT_CUTS(X)                                                                                       \
+    X(EXPERTS, "experts")           /* some were not priced, or not climbed from */                          \
+    X(SEARCH, "search")             /* ended early */                                                        \
+    X(NETWORK, "network")           /* did not race */                                                       \
+    X(CONFLICTS, "conflicts")       /* some have no price of their other side */                             \
+    X(WHOLE, "why not split")       /* some dimensions were not tried */                                     \
+    X(CONSTRAINTS, "constraints")   /* no list was sought */                                                 \
+    X(ADVICE, "advice")             /* larger meshes and smaller batches */                                  \
+    X(ALTERNATIVES, "alternatives") /* none were chosen */                                                   \
+    X(PROOF, "proof")               /* not run */
+enum report_cut {
+#define REPORT_CUT_NUMBER(bit, name) REPORT_CUT_##bit##_NUMBER,
+    REPORT_CUTS(REPORT_CUT_NUMBER) REPORT_CUT_COUNT,
+#undef REPORT_CUT_NUMBER
+#define REPORT_CUT_BIT(bit, name) REPORT_CUT_##bit = 1 << REPORT_CUT_##bit##_NUMBER,
+    REPORT_CUTS(REPORT_CUT_BIT)
+#undef REPORT_CUT_BIT
+};
+const char *report_cut_name(uint32_t number); /* of the bit 1 << number */
+/* "search, constraints" */
+void report_cuts_text(const struct report *report, char *out, size_t room);
+
 /* plan: borrowed during the call; its decisions replay in order from the context's pins. search and state are
- * NULL of a plan that no search found. *out: owned; refers to evaluator. Errors: of the walk (spmd_walk),
- * with the op's position. */
+ * NULL of a plan that no search found. control (may be NULL): when it says stop, no more other sides and
+ * tries are priced, and report->cut says so. *out: owned; refers to evaluator. Errors: of the walk
+ * (spmd_walk), with the op's position. */
 enum error_code report_create(const struct evaluator *evaluator, const struct search *search,
                               const struct search_state *state, const struct search_plan *plan,
-                              struct report **out, struct error *e) BASE_CHECKED;
+                              const struct search_control *control, struct report **out,
+                              struct error *e) BASE_CHECKED;
 /* The same with no more than plan.json says: price, memory limit, arguments, results, decisions and what
  * they are worth. */
 enum error_code report_create_plan(const struct evaluator *evaluator, const struct search_plan *plan,

@@ -45,8 +45,10 @@ static void write_head(const struct report *report, struct text *text)
     if (strcmp(report->proof_status, "not_run") != 0)
         html_add(text, "<span class=\"badge %s\">proof: %s</span>",
                  strcmp(report->proof_status, "equal") == 0 ? "good" : "bad", report->proof_status);
+    char cuts[160];
+    report_cuts_text(report, cuts, sizeof cuts);
     if (!report->reproducible)
-        text_add(text, "<span class=\"badge warn\">cut by time</span>");
+        html_add(text, "<span class=\"badge warn\">cut by time%s%s</span>", *cuts ? ": " : "", cuts);
     html_add(text, "<p>Module <code>%.12s</code></p></header>\n", report->module_digest);
 }
 
@@ -183,6 +185,11 @@ static void write_conflicts(const struct report *report, struct text *text)
         if (conflict->decision < 0) {
             html_add(text, "<td class=\"muted\">%s</td><td class=\"num\">–</td><td class=\"num\">–</td></tr>",
                      conflict->by_choices ? "op by op" : "not sharded");
+            continue;
+        }
+        if (!conflict->priced) {
+            html_add(text, "<td>%u</td><td class=\"num\">not priced</td><td class=\"num\">–</td></tr>",
+                     (unsigned)conflict->side);
             continue;
         }
         report_time(conflict->other_step_ps, step);

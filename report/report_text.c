@@ -52,6 +52,10 @@ static void write_summary(const struct report *report, struct text *text)
     text_printf(text, "cost          %.6f: %s\n", cost_value(report->cost), note);
     text_printf(text, "found by      %s%s\n", report->plan.found_by,
                 report->reproducible ? "" : " (cut by time: not reproducible)");
+    if (report->cut) {
+        report_cuts_text(report, note, sizeof note);
+        text_printf(text, "cut by time   %s\n", note);
+    }
     text_printf(text, "proof         %s%s%s", report->proof_status, *report->proof_reason ? ": " : "",
                 report->proof_reason);
     if (strcmp(report->proof_status, "equal") == 0)
@@ -304,6 +308,11 @@ static void write_conflicts(const struct report *report, struct text *text)
         if (conflict->decision < 0) {
             text_add(text, conflict->by_choices ? "split op by op, on the side that pays there\n"
                                                 : "not sharded, so no side had to be chosen\n");
+            continue;
+        }
+        if (!conflict->priced) {
+            text_printf(text, "side %u chosen; the other side was not priced, the time was over\n",
+                        conflict->side);
             continue;
         }
         char step[32], peak[32];

@@ -108,16 +108,19 @@ static struct taker find_taker(const struct nda *n, const struct mesh *mesh, con
     return (struct taker){.group = most, .percent = (int)(100 * by_group[most] / all + 0.5)};
 }
 
-void report_taken_by(const struct nda *n, const struct mesh *mesh, const struct plan *plan, uint32_t group,
-                     char *out, size_t room)
+uint32_t report_taken_by(const struct nda *n, const struct mesh *mesh, const struct plan *plan,
+                         uint32_t group, char *out, size_t room)
 {
+    uint32_t free_axes = 0;
     double *by_group = mem_zalloc(n->group_count + 1, sizeof *by_group);
     struct text text = {0};
     struct taker before = {.group = NDA_NONE};
     for (uint32_t axis = 0; axis < mesh->axis_count; axis++) {
         struct taker taker = find_taker(n, mesh, plan, group, axis, by_group);
-        if (taker.group == NDA_NONE)
+        if (taker.group == NDA_NONE) {
+            free_axes |= mesh->axes[axis].size > 1 ? 1u << axis : 0;
             continue;
+        }
         if (taker.group == before.group)
             text_printf(&text, " and %s", mesh->axes[axis].name);
         else
@@ -130,6 +133,7 @@ void report_taken_by(const struct nda *n, const struct mesh *mesh, const struct 
     snprintf(out, room, "%s", text.size ? text.at : "");
     text_release(&text);
     free(by_group);
+    return free_axes;
 }
 
 void report_displaced(const struct nda *n, const struct mesh *mesh, const struct plan *plan,

@@ -14,9 +14,10 @@ struct report_reach {
 struct report_reach report_reach(const struct nda *n, const struct mesh *mesh, const struct plan *plan,
                                  const struct plan *trial, uint32_t group);
 /* "batch has data and model", "batch has data (in 60 % of it), heads has model": for each axis the dimension
- * that has it in most of the places where the group is whole; "": none has any. */
-void report_taken_by(const struct nda *n, const struct mesh *mesh, const struct plan *plan, uint32_t group,
-                     char *out, size_t room);
+ * that has it in most of the places where the group is whole; "": none has any. Returns the axes that nobody
+ * has there, a bit each. */
+uint32_t report_taken_by(const struct nda *n, const struct mesh *mesh, const struct plan *plan,
+                         uint32_t group, char *out, size_t room);
 /* "batch keeps model in 40 % of its places", "batch loses model": what loses most of the axis in the trial;
  * "": nothing does. */
 void report_displaced(const struct nda *n, const struct mesh *mesh, const struct plan *plan,

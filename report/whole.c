@@ -24,9 +24,10 @@ struct finder {
     const int64_t *step_times;
     struct report *report;
     bool priced;
-    int64_t *bytes, *time_ps; /* by group: of what has it whole */
-    int64_t *most;            /* by group: bytes of the largest of these tensors */
-    uint32_t *example;        /* by group: that tensor, a local value; NDA_NONE */
+    const struct search_control *control; /* NULL: there is time for all tries */
+    int64_t *bytes, *time_ps;             /* by group: of what has it whole */
+    int64_t *most;                        /* by group: bytes of the largest of these tensors */
+    uint32_t *example;                    /* by group: that tensor, a local value; NDA_NONE */
     bool *split;
     struct plan trial;
 };
@@ -274,6 +275,14 @@ static bool better_than_plan(const struct finder *finder, const struct report_tr
            made->cost.c < cost.c && !report_costs_the_same(cost, made->cost);
 }
 
+static bool could_have(const struct finder *finder, int64_t size, uint32_t axes)
+{
+    for (uint32_t axis = 0; axis < finder->mesh->axis_count; axis++)
+        if ((axes >> axis & 1) && size % finder->mesh->axes[axis].size == 0)
+            return true;
+    return false;
+}
+
 static void judge_tries(const struct finder *finder, const struct report_try *trifle,
                         struct report_whole *whole)
 {
@@ -286,11 +295,14 @@ static void judge_tries(const struct finder *finder, const struct report_try *tr
         whole->reason = REPORT_NO_RULE;
     else
         whole->reason = whole->takes_turn ? REPORT_NO_GAIN : REPORT_CONFLICT_LOST;
+    uint32_t free_axes = 0;
     if (whole->reason == REPORT_CONFLICT_LOST || whole->reason == REPORT_NO_RULE)
-        report_taken_by(finder->n, finder->mesh, finder->plan, whole->group, whole->taken,
-                        sizeof whole->taken);
-    if (whole->reason == REPORT_CONFLICT_LOST && !whole->taken[0])
-        whole->reason = REPORT_NO_GAIN; /* nobody has the axes: what it splits, it splits in its turn */
+        free_axes = report_taken_by(finder->n, finder->mesh, finder->plan, whole->group, whole->taken,
+                                    sizeof whole->taken);
+    if (whole->reason == REPORT_CONFLICT_LOST && could_have(finder, whole->size, free_axes)) {
+        whole->reason = REPORT_NO_GAIN; /* nobody has the axis: what it splits, it splits in its turn */
+        whole->taken[0] = 0;
+    }
 }
 
 static enum error_code try_group(struct finder *finder, struct report_whole *whole, struct error *e)
@@ -462,6 +474,15 @@ static void warn_of_idle_axes(struct finder *finder)
     }
 }
 
+/* the report says that tries were left out */
+static bool is_late(const struct finder *finder)
+{
+    const struct search_control *control = finder->control;
+    bool late = control && control->stop && control->stop(control->user);
+    finder->report->cut |= late ? REPORT_CUT_WHOLE : 0;
+    return late;
+}
+
 static enum error_code explain(struct finder *finder, struct error *e)
 {
     struct report *report = finder->report;
@@ -476,7 +497,7 @@ static enum error_code explain(struct finder *finder, struct error *e)
             tell_sizes(finder, whole->size, whole->sizes, sizeof whole->sizes);
         } else if (no_rule(finder, whole->group, whole)) {
             whole->reason = REPORT_NO_RULE;
-        } else if (finder->priced && i < PRICED) {
+        } else if (finder->priced && i < PRICED && !is_late(finder)) {
             TRY(try_group(finder, whole, e));
         } else {
             whole->reason = REPORT_NOT_TRIED;
@@ -488,7 +509,8 @@ static enum error_code explain(struct finder *finder, struct error *e)
 enum error_code report_find_whole(const struct plan_context *context, struct evaluator_session *session,
                                   const struct plan *plan, const struct spmd_local *local,
                                   const struct price_held *held, const int64_t *step_times, bool priced,
-                                  struct report *report, struct error *e)
+                                  const struct search_control *control, struct report *report,
+                                  struct error *e)
 {
     struct finder finder = {.context = context,
                             .n = plan_context_nda(context),
@@ -499,7 +521,8 @@ enum error_code report_find_whole(const struct plan_context *context, struct eva
                             .held = held,
                             .step_times = step_times,
                             .report = report,
-                            .priced = priced};
+                            .priced = priced,
+                            .control = control};
     finder.bytes = mem_zalloc(finder.n->group_count + 1, sizeof *finder.bytes);
     finder.time_ps = mem_zalloc(finder.n->group_count + 1, sizeof *finder.time_ps);
     finder.most = mem_zalloc(finder.n->group_count + 1, sizeof *finder.most);

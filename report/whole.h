@@ -8,11 +8,13 @@
 /* Fills report->whole (in the report's arena) and adds a warning for a batch that no axis divides
  * and for an axis that splits nothing. local: of
  * the plan, with what is alive at its peak and the times of its steps. priced: the best try is measured,
- * which takes many walks (not for answers that must be quick). Errors: of the walk. */
+ * which takes many walks (not for answers that must be quick), until control (may be NULL)
+ * says stop. Errors: of the walk. */
 enum error_code report_find_whole(const struct plan_context *context, struct evaluator_session *session,
                                   const struct plan *plan, const struct spmd_local *local,
                                   const struct price_held *held, const int64_t *step_times, bool priced,
-                                  struct report *report, struct error *e) BASE_CHECKED;
+                                  const struct search_control *control, struct report *report,
+                                  struct error *e) BASE_CHECKED;
 /* Is a plan of this cost as good as the one of the least? To 1e-6, as a report prints six digits: among such
  * plans the one with less memory, then the plainer one is the answer (planner/race.c). */
 static inline bool report_costs_the_same(struct cost cost, struct cost least)

@@ -64,7 +64,10 @@ static void text_reason(const struct report *report, const struct report_whole *
         text_add(text, "better, and missed by this search (a longer one would try it): ");
         text_price(report, whole, text);
         break;
-    case REPORT_NOT_TRIED: text_add(text, "not tried: smaller parts are not priced"); break;
+    case REPORT_NOT_TRIED:
+        text_add(text, report->cut & REPORT_CUT_WHOLE ? "not tried: the time was over"
+                                                      : "not tried: smaller parts are not priced");
+        break;
     }
     if (whole->reason != REPORT_DOES_NOT_DIVIDE && whole->sizes[0])
         text_printf(text, ";%s%s", gap, whole->sizes);

@@ -24,6 +24,7 @@ struct sweep {
     uint64_t *labels;                /* per factor: the entry's factors that it is, of members */
     uint64_t needed[SEGMENTS_SIDES]; /* of each side the factors of which one has to survive; 0: none */
     uint32_t block;
+    struct segments_front front;
 };
 
 /* the entry's factors that the devices divide, of the sides of its result */
@@ -70,14 +71,6 @@ static uint8_t gather_labels(struct sweep *sweep, uint32_t space)
     return worst;
 }
 
-static void forget(struct sweep *sweep, uint32_t first)
-{
-    const struct nda *n = sweep->build->n;
-    uint32_t factors = n->spaces[first].factors;
-    memset(sweep->state + first, 0, n->space_count - first);
-    memset(sweep->labels + factors, 0, (n->factor_count - factors) * sizeof *sweep->labels);
-}
-
 static void join(struct sweep *sweep, uint32_t space)
 {
     uint32_t contraction = sweep->build->graph.contraction_of[space];
@@ -97,7 +90,9 @@ static void grow(struct sweep *sweep, uint32_t entry)
     join(sweep, first);
     for (uint32_t k = 0; k < n->spaces[first].factor_count; k++)
         sweep->labels[n->spaces[first].factors + k] = UINT64_C(1) << k;
-    for (uint32_t space = first + 1; space < n->space_count; space++) {
+    /* behind the last space that reads a member nothing joins */
+    uint32_t last = segments_front_push(&sweep->front, first), space = first;
+    while (segments_front_next(&sweep->front, &space) && space <= last) {
         uint8_t worst = gather_labels(sweep, space);
         if (worst == NOTHING)
             continue;
@@ -108,8 +103,10 @@ static void grow(struct sweep *sweep, uint32_t entry)
             join(sweep, space);
         else
             sweep->state[space] = worst == BEYOND || at != NDA_NONE ? BEYOND : WEAK;
+        uint32_t reader = segments_front_push(&sweep->front, space);
+        last = sweep->state[space] == MEMBER && reader > last ? reader : last;
     }
-    forget(sweep, first);
+    segments_front_forget(&sweep->front, first, sweep->state, sweep->labels);
 }
 
 /* every space without an owner takes that of the nearest one */
@@ -168,6 +165,7 @@ void segments_find_blocks(struct segments_build *build)
     struct sweep sweep = {.build = build,
                           .state = mem_zalloc((size_t)n->space_count + 1, 1),
                           .labels = mem_zalloc((size_t)n->factor_count + 1, sizeof *sweep.labels)};
+    segments_front_init(&sweep.front, build);
     memset(build->out->owner, 0xff, ((size_t)n->space_count + 1) * sizeof *build->out->owner);
     for (uint32_t i = 0; i < build->contractions.count; i++) {
         if (build->contractions.at[i].forward != NDA_NONE || build->contractions.at[i].block != NDA_NONE)
@@ -185,6 +183,7 @@ void segments_find_blocks(struct segments_build *build)
     }
     spread(build);
     count_members(build);
+    segments_front_release(&sweep.front);
     free(sweep.state);
     free(sweep.labels);
 }

@@ -19,6 +19,7 @@ struct trace {
     uint8_t *state;   /* per space: reached by a path of ops that are no contractions */
     uint64_t *above;  /* contractions x words: what each depends on through any way */
     size_t words;
+    struct segments_front front;
     VEC(struct segments_dependence) all;
 };
 
@@ -60,7 +61,8 @@ static void trace_from(struct trace *trace, uint32_t source)
     for (uint32_t k = 0; k < n->spaces[first].factor_count; k++)
         trace->labels[n->spaces[first].factors + k] = UINT64_C(1) << k;
     trace->state[first] = 1;
-    for (uint32_t space = first + 1; space < n->space_count; space++) {
+    segments_front_push(&trace->front, first);
+    for (uint32_t space = first; segments_front_next(&trace->front, &space);) {
         bool reached = false;
         for (uint32_t i = graph->in_start[space]; i < graph->in_start[space + 1]; i++) {
             uint32_t edge = graph->in[i];
@@ -72,16 +74,16 @@ static void trace_from(struct trace *trace, uint32_t source)
         uint32_t at = graph->contraction_of[space];
         if (!reached)
             continue;
-        if (at == NDA_NONE)
+        if (at == NDA_NONE) {
             trace->state[space] = 1;
-        else if (build->contractions.at[at].forward == NDA_NONE)
+            segments_front_push(&trace->front, space);
+        } else if (build->contractions.at[at].forward == NDA_NONE) {
             VEC_PUSH(&trace->all,
                      ((struct segments_dependence){
                          source, at, hash_combine(flow_of(trace, space), operands_reached(trace, space))}));
+        }
     }
-    uint32_t factors = n->spaces[first].factors;
-    memset(trace->labels + factors, 0, (n->factor_count - factors) * sizeof *trace->labels);
-    memset(trace->state + first, 0, n->space_count - first);
+    segments_front_forget(&trace->front, first, trace->state, trace->labels);
 }
 
 static bool depends(const struct trace *trace, uint32_t on, uint32_t contraction)
@@ -169,6 +171,7 @@ void segments_find_dependences(struct segments_build *build)
     trace.labels = mem_zalloc((size_t)n->factor_count + 1, sizeof *trace.labels);
     trace.state = mem_zalloc((size_t)n->space_count + 1, 1);
     trace.above = mem_zalloc(count * trace.words + 1, sizeof *trace.above);
+    segments_front_init(&trace.front, build);
     for (uint32_t i = 0; i < count; i++)
         if (build->contractions.at[i].forward == NDA_NONE)
             trace_from(&trace, i);
@@ -177,5 +180,6 @@ void segments_find_dependences(struct segments_build *build)
     free(trace.labels);
     free(trace.state);
     free(trace.above);
+    segments_front_release(&trace.front);
     VEC_FREE(&trace.all);
 }

@@ -29,6 +29,22 @@ struct segments_build {
     VEC(struct segments_pair) pairs;
 };
 
+/* front.c: walks along M from one space on, to what it leads to, each space once */
+struct segments_front {
+    const struct segments_build *build; /* borrowed; with its graph */
+    uint64_t *waiting;                  /* a bit a space */
+    VEC(uint32_t) visited;
+};
+void segments_front_init(struct segments_front *front, const struct segments_build *build);
+void segments_front_release(struct segments_front *front);
+/* the spaces behind this one that it leads to wait from now on; returns the last of them, itself if none */
+uint32_t segments_front_push(struct segments_front *front, uint32_t space);
+/* the first that waits from *space on, no longer waiting; false: none does */
+bool segments_front_next(struct segments_front *front, uint32_t *space);
+/* Nothing waits any more; state (per space) and labels (per factor) of all that was visited since the walk
+ * began at `space`, and its own, are 0. */
+void segments_front_forget(struct segments_front *front, uint32_t space, uint8_t *state, uint64_t *labels);
+
 static inline bool segments_can_split(const struct nda *n, uint32_t factor_index, int64_t devices)
 {
     return n->factors[factor_index].shardable && n->factors[factor_index].size % devices == 0;

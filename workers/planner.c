@@ -31,6 +31,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 struct context {
@@ -333,6 +334,34 @@ static void ask_referee(struct tasks_result *out)
     out->state = "finalizing"; /* as it is: a client sees states in their order */
 }
 
+/* When a search that was cut short ends, its report may take no long time either: of one that passed its
+ * deadline less than queue/library_reap.lua grants, of one that had a limit of seconds a quarter of that. */
+enum { LATE_EMIT_S = 2, EMIT_SHARE = 4 };
+
+static double now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static bool emit_is_late(enum planner_share share, void *user)
+{
+    (void)share;
+    return now_s() >= *(const double *)user;
+}
+
+/* end_s: what emit_is_late compares with; borrowed while the job is finished */
+static void bound_emit(struct api_request *request, const char *stop, double *end_s)
+{
+    double most = strcmp(stop, "deadline") == 0  ? LATE_EMIT_S
+                  : strcmp(stop, "seconds") == 0 ? request->seconds / EMIT_SHARE
+                                                 : 0;
+    *end_s = now_s() + most;
+    request->planning.late = most > 0 ? emit_is_late : NULL;
+    request->planning.late_user = end_s;
+}
+
 static enum error_code run_emit(struct context *context, const struct tasks_task *task,
                                 struct tasks_result *out, struct error *e)
 {
@@ -354,12 +383,16 @@ static enum error_code run_emit(struct context *context, const struct tasks_task
     bool late = strcmp(queue_field(task->fields, "stop"), "deadline") == 0,
          proof = context->request->planning.proof;
     context->request->planning.proof = proof && !late;
+    double end_s;
+    bound_emit(context->request, again ? "" : stop, &end_s);
     if (code == ERROR_OK)
         code = planner_job_finish(context->job, state, &snapshot, whole, &outcome, e);
+    context->request->planning.late = NULL;
     context->request->planning.proof = proof;
     if (code == ERROR_OK && proof && late) {
         snprintf(outcome.report->proof_status, sizeof outcome.report->proof_status, "not_run");
         snprintf(outcome.report->proof_reason, sizeof outcome.report->proof_reason, "deadline");
+        outcome.report->cut |= REPORT_CUT_PROOF;
     }
     bool judge =
         context->request->planning.referee[0] && !again && (stop[0] == 0 || strcmp(stop, "seconds") == 0);

@@ -450,6 +450,34 @@ static void two_towers_have_two_batches(void **state)
     (void)state;
 }
 
+static void expect_label(const struct nda *n, const char *argument, uint32_t dim, const char *label)
+{
+    uint32_t i = 0;
+    while (i < n->argument_count && strcmp(n->arguments[i].name, argument) != 0)
+        i++;
+    assert_true(i < n->argument_count);
+    assert_string_equal(n->groups[group_of_dimension(n, i, dim)].label, label);
+}
+
+/* A mixture's experts take tokens of all examples, so that the forward pass sums over the batch: its
+ * gradients are no attention all the same. Queries that are learnt are attention's, and no experts'. */
+static void heads_are_attentions_alone(void **state)
+{
+    struct subject subject;
+    load(&subject, "tests/analysis/data/mixture.mlir.gz");
+    assert_int_equal(colors_of_role(subject.nda, NDA_COLOR_BATCH), 1);
+    expect_label(subject.nda, "params/layers/0/moe/w1", 0, "experts");
+    expect_label(subject.nda, "params/layers/0/moe/w1", 2, "ffn");
+    expect_label(subject.nda, "params/layers/1/moe/w2", 1, "ffn");
+    expect_label(subject.nda, "params/layers/0/attn/wk", 1, "heads");
+    subject_close(&subject);
+    load(&subject, "tests/analysis/data/learnt_queries.mlir");
+    assert_int_equal(colors_of_role(subject.nda, NDA_COLOR_EXPERT), 0);
+    expect_label(subject.nda, "params/q", 1, "heads");
+    subject_close(&subject);
+    (void)state;
+}
+
 /* a donated weight that comes back as it was is no example of which the other argument would be summed to
  * a gradient */
 static void weights_handed_back_are_no_examples(void **state)
@@ -650,6 +678,7 @@ int main(void)
         cmocka_unit_test(environments_are_the_batch),
         cmocka_unit_test(state_is_found_without_donation),
         cmocka_unit_test(two_towers_have_two_batches),
+        cmocka_unit_test(heads_are_attentions_alone),
         cmocka_unit_test(weights_handed_back_are_no_examples),
         cmocka_unit_test(scans_tell_their_trips),
         cmocka_unit_test(sgd_is_training_and_sampling_is_not),

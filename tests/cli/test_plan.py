@@ -105,6 +105,20 @@ with tempfile.TemporaryDirectory() as scratch:
     check(run.returncode == 0 and f'update:{first["group"]}' in run.stdout and 'costs 5.00 ms' in run.stdout and
           'saves no time' in run.stdout, f'toast diff: {run.stdout[:1500]} {run.stderr}')
 
+    # the time asked for bounds the whole run: what is left out for it is said by name, and what is written is a plan
+    check(report['provenance']['cut'] == [] and 'cut by time' not in person, 'nothing is cut where no time was asked for')
+    status = plan('small/t2b.mlir', f'{scratch}/short', '--mesh', 'data=4,model=2', '--device', 'a100-40', '--seconds', '0.001', '--proof',
+                  '--memory-limit', '1800000')
+    short = {name: contents(f'{scratch}/short')[name].decode() for name in ('plan.json', 'report.json', 'report.txt')}
+    cut, bounded = ['experts', 'search', 'network', 'why not split', 'constraints', 'proof'], json.loads(short['report.json'])
+    check(status == 4 and bounded['provenance']['cut'] == cut, f'left out for time: status {status}, {bounded["provenance"]["cut"]}')
+    check(f'cut by time   {", ".join(cut)}\n' in short['report.txt'] and 'not tried: the time was over' in short['report.txt'], 'what was left out is said')
+    check(bounded['constraints'] is None and bounded['proof'] == {'status': 'not_run', 'reason': 'deadline', 'max_error': None} and
+          json.loads(short['plan.json'])['reproducible'] is False, f'no list, no proof: {bounded["proof"]}')
+    check(len(bounded['baselines']) == 16 and bounded['summary']['step_ps'] <= min(b['step_ps'] for b in bounded['baselines'] if b['fits']) and
+          json.loads(short['plan.json'])['decisions'],
+          'the first experts race all the same')
+
     # --json without a report says why nothing is printed
     run = subprocess.run([toast, 'plan', str(models / 'mlp.mlir'), '--mesh', 'data=2', '--device', 'a100-40', '--rollouts', '20', '--quiet',
                           '--json', '--outputs', 'plan', '-o', f'{scratch}/bare'], capture_output=True, text=True)

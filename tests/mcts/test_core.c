@@ -278,6 +278,55 @@ static void the_budget_is_kept_exactly(void **state)
     }
 }
 
+/* 2^27 operations; from 2^16 on, which no cache holds, fewer: prices take longer in proportion */
+static void the_budget_falls_with_the_program(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t operations, rollouts;
+    } rows[] = {{1, 20000},     {1 << 13, 16384}, {1 << 16, 2048},
+                {1 << 17, 512}, {1 << 18, 128},   {1 << 24, 128}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct search_domain *domain = land_create(1, 4);
+        struct search *search;
+        struct error e;
+        domain->operations = rows[i].operations;
+        ASSERT_OK(search_create_on(domain, NULL, &search, &e), &e);
+        assert_int_equal(search_budget(search), rows[i].rollouts);
+        search_destroy(search);
+    }
+}
+
+static bool at_once(void *user)
+{
+    (void)user;
+    return true;
+}
+
+/* sixteen of forty experts are priced however short the time is, and the search goes on from them */
+static void experts_race_until_their_time_is_over(void **state)
+{
+    (void)state;
+    enum { EXPERTS = 40, LEAST = 16 };
+    for (int stopped = 0; stopped < 2; stopped++) {
+        struct search_domain *domain = land_create(1, 4);
+        struct search_options options = {.seed = 1, .rollouts = 50, .threads = 2};
+        struct search *search;
+        struct error e;
+        domain->baselines = mem_realloc(domain->baselines, EXPERTS, sizeof *domain->baselines);
+        for (uint32_t i = domain->baseline_count; i < EXPERTS; i++)
+            domain->baselines[i] = domain->baselines[i % 2];
+        domain->baseline_count = EXPERTS;
+        options.control.stop = stopped ? at_once : NULL;
+        ASSERT_OK(search_create_on(domain, &options, &search, &e), &e);
+        assert_int_equal(search_baseline_count(search), stopped ? LEAST : EXPERTS);
+        assert_int_equal(search_experts_cut(search), stopped);
+        struct search_state end = run(search, 2);
+        assert_true(end.best.cost.c <= search_baseline(search, 1)->cost.c);
+        search_destroy(search);
+    }
+}
+
 /* the next snapshot in place of this one, by one task */
 static void step(const struct search *search, struct search_blob *snapshot)
 {
@@ -733,6 +782,8 @@ int main(void)
         cmocka_unit_test(threads_and_processes_give_the_same),
         cmocka_unit_test(seed_and_parallelism_are_part_of_the_result),
         cmocka_unit_test(the_budget_is_kept_exactly),
+        cmocka_unit_test(the_budget_falls_with_the_program),
+        cmocka_unit_test(experts_race_until_their_time_is_over),
         cmocka_unit_test(a_stage_without_a_better_plan_ends_the_search),
         cmocka_unit_test(climbs_come_first_and_keep_their_share),
         cmocka_unit_test(an_exchange_is_of_other_dimensions),

@@ -8,6 +8,7 @@ import json
 import math
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -103,6 +104,9 @@ def explains_whole(report, case):
         figure = {'does_not_divide': w['sizes'], 'conflict_lost': w['best_try'], 'no_gain': w['best_try']}.get(w['reason'], True)
         check(figure, f'{case}: a reason without its figure: {w}')
         check(w['example'] or w['memory'] == 0, f'{case}: it is not said where: {w}')
+        free = [axis['name'] for axis in report['provenance']['mesh']['axes'] if axis['size'] > 1 and w['size'] % axis['size'] == 0 and
+                not re.search(rf"\b{axis['name']}\b", w['taken'] or '')]
+        check(w['reason'] != 'conflict_lost' or not free, f'{case}: a conflict is lost to nobody: {free} {w}')
     limit, step = report['summary']['memory_limit_bytes'], report['summary']['step_ps']
     for w in report['whole']:
         best = w['best_try'] or {'step_ps': step, 'peak_bytes': 0}

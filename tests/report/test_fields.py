@@ -87,7 +87,7 @@ def check_report(r):
     check(0 < sum(search['lengths']) <= search['rollouts'] and search['lengths'][-1] > 0, f'rollouts by decisions: {search["lengths"]}')
     for point in search['curve']:
         members(point, 'rollouts cost step_ps', 'curve')
-    members(r['provenance'], 'build module plan mesh machine seed reproducible', 'provenance')
+    members(r['provenance'], 'build module plan mesh machine seed reproducible cut', 'provenance')
 
 
 def check_plan(p):
