@@ -180,8 +180,8 @@ struct core_pricers {
 };
 void core_pricers_open(const struct search *search, struct core_pricers *pricers);
 void core_pricers_close(const struct search *search, const struct core_pricers *pricers);
-/* one(user, session, i) for each i below count: by thread i modulo the threads, so that it meets what is
- * known there */
+/* one(user, session, i) for each i below count: by thread i modulo the threads where that is free, so that it
+ * meets what is known there (threads_share) */
 typedef enum error_code core_pricing(void *user, void *session, uint32_t i, struct error *e);
 enum error_code core_pricers_run(const struct core_pricers *pricers, uint32_t count, core_pricing *one,
                                  void *user, struct error *e) BASE_CHECKED;

@@ -62,13 +62,20 @@ static enum error_code add_module(const struct planner_job *j, const struct lowe
 /* `rng` draws other numbers on every device: no module of one device's program means what the original does.
  * A job that asks for the annotated form besides gets that one and a warning; another is refused where the
  * form is emitted. */
+enum { OWN_FORMS = PLANNER_OUTPUT_MANUAL | PLANNER_OUTPUT_LOCAL };
+
 static bool only_annotated(const struct planner_job *j)
 {
-    const uint32_t own = PLANNER_OUTPUT_MANUAL | PLANNER_OUTPUT_LOCAL;
     bool draws = false;
     for (uint32_t op = 0; op < j->prepared.op_count && !draws; op++)
         draws = j->prepared.ops[op].code == IR_RNG;
-    return draws && (j->request->outputs & own) && (j->request->outputs & PLANNER_OUTPUT_ANNOTATED);
+    return draws && (j->request->outputs & OWN_FORMS) && (j->request->outputs & PLANNER_OUTPUT_ANNOTATED);
+}
+
+static uint32_t wanted_forms(const struct planner_job *j)
+{
+    const uint32_t asked = j->request->outputs & (OWN_FORMS | PLANNER_OUTPUT_ANNOTATED);
+    return only_annotated(j) ? PLANNER_OUTPUT_ANNOTATED : asked;
 }
 
 static void warn_of_forms(const struct planner_job *j, struct report *report)
@@ -78,22 +85,19 @@ static void warn_of_forms(const struct planner_job *j, struct report *report)
                                    "on every device");
 }
 
-static enum error_code add_modules(const struct planner_job *j, const struct lowered *lowered,
+static enum error_code add_modules(const struct planner_job *j, const struct lowered *lowered, uint32_t forms,
                                    struct planner_module *modules, uint32_t *count, struct error *e)
 {
     static const struct {
         enum planner_output bit;
         enum emit_output form;
-    } forms[PLANNER_FORMS] = {{PLANNER_OUTPUT_ANNOTATED, EMIT_ANNOTATED},
-                              {PLANNER_OUTPUT_MANUAL, EMIT_MANUAL},
-                              {PLANNER_OUTPUT_LOCAL, EMIT_LOCAL}};
-    uint32_t wanted = j->request->outputs;
-    if (only_annotated(j))
-        wanted &= ~(uint32_t)(PLANNER_OUTPUT_MANUAL | PLANNER_OUTPUT_LOCAL);
+    } all[PLANNER_FORMS] = {{PLANNER_OUTPUT_ANNOTATED, EMIT_ANNOTATED},
+                            {PLANNER_OUTPUT_MANUAL, EMIT_MANUAL},
+                            {PLANNER_OUTPUT_LOCAL, EMIT_LOCAL}};
     for (size_t i = 0; i < PLANNER_FORMS; i++)
-        if (wanted & forms[i].bit) {
-            modules[*count].bit = forms[i].bit;
-            TRY(add_module(j, lowered, forms[i].form, &modules[*count], e));
+        if (forms & all[i].bit) {
+            modules[*count].bit = all[i].bit;
+            TRY(add_module(j, lowered, all[i].form, &modules[*count], e));
             (*count)++;
         }
     return ERROR_OK;
@@ -124,13 +128,17 @@ static void release_lowered(struct lowered *lowered)
     plan_release(&lowered->plan);
 }
 
+/* adds those forms; *count: 0 after an error */
 static enum error_code write_modules(const struct planner_job *j, const struct search_plan *plan,
-                                     struct planner_module *modules, uint32_t *count, struct error *e)
+                                     uint32_t forms, struct planner_module *modules, uint32_t *count,
+                                     struct error *e)
 {
     struct lowered lowered = {0};
+    if (!forms)
+        return ERROR_OK;
     enum error_code code = lower(j, plan, &lowered, e);
     if (code == ERROR_OK)
-        code = add_modules(j, &lowered, modules, count, e);
+        code = add_modules(j, &lowered, forms, modules, count, e);
     if (code != ERROR_OK) {
         release_modules(modules, *count);
         *count = 0;
@@ -155,7 +163,7 @@ enum error_code planner_job_write(const struct planner_job *j, struct report *re
                                   struct planner_module *modules, uint32_t *count,
                                   struct planner_proof *proof, struct error *e)
 {
-    TRY(write_modules(j, &report->plan, modules, count, e));
+    TRY(write_modules(j, &report->plan, wanted_forms(j), modules, count, e));
     warn_of_forms(j, report);
     enum error_code code = j->request->proof ? write_proof(j, report, proof, e) : ERROR_OK;
     if (code != ERROR_OK) {
@@ -200,8 +208,9 @@ static void add_segments(const struct planner_job *j, struct report *report)
 
 /* What has to be done for the plan that leads, and, where that is not solved yet, the network. The plan's
  * parts depend on it alone: each is begun by whichever thread is free, in this order, which is that of their
- * times, and all of them beside the network. Where that wins they are thrown away. */
-enum part { PART_NETWORK, PART_CONSTRAINTS, PART_REPORT, PART_MODULES, PARTS };
+ * times, and all of them beside the network. Where that wins they are thrown away. What takes most memory, a
+ * report's whole price, is over before there are modules or a network. */
+enum part { PART_CONSTRAINTS, PART_REPORT, PART_NETWORK, PART_ANNOTATED, PART_OWN, PARTS };
 
 struct finishing {
     const struct planner_job *j;
@@ -210,8 +219,11 @@ struct finishing {
     struct search_plan best;
     struct plan_factors factors; /* what best.factors may refer to */
     bool last;                   /* its tries are not looked at */
+    bool solved;                 /* the network, or there is none */
     struct planner_outcome *out; /* report: as report_create made it, until it is completed */
     struct report_unsaid constraints;
+    struct planner_module own[PLANNER_FORMS]; /* modules of PART_OWN, until all parts are there */
+    uint32_t own_count;
     struct search_blob network;
     atomic_uint next; /* part */
     enum error_code codes[PARTS];
@@ -223,12 +235,20 @@ static enum error_code finish_part(struct finishing *finishing, enum part part, 
     const struct planner_job *j = finishing->j;
     struct planner_outcome *out = finishing->out;
     switch (part) {
-    case PART_NETWORK: return planner_job_network(j, finishing->state, 1, NULL, NULL, &finishing->network, e);
     case PART_CONSTRAINTS:
         return report_find_constraints(j->evaluator, &finishing->best, &finishing->constraints, e);
     case PART_REPORT:
         return report_create(j->evaluator, j->search, finishing->state, &finishing->best, &out->report, e);
-    case PART_MODULES: return write_modules(j, &finishing->best, out->modules, &out->module_count, e);
+    case PART_NETWORK:
+        return finishing->solved
+                   ? ERROR_OK
+                   : planner_job_network(j, finishing->state, 1, NULL, NULL, &finishing->network, e);
+    case PART_ANNOTATED:
+        return write_modules(j, &finishing->best, wanted_forms(j) & PLANNER_OUTPUT_ANNOTATED, out->modules,
+                             &out->module_count, e);
+    case PART_OWN:
+        return write_modules(j, &finishing->best, wanted_forms(j) & OWN_FORMS, finishing->own,
+                             &finishing->own_count, e);
     case PARTS: break;
     }
     return ERROR_OK;
@@ -241,12 +261,15 @@ static void finish_parts(void *user, uint32_t number)
         finishing->codes[part] = finish_part(finishing, (enum part)part, &finishing->errors[part]);
 }
 
-static enum error_code run_parts(struct finishing *finishing, enum part first, struct error *e)
+static enum error_code run_parts(struct finishing *finishing, struct error *e)
 {
     memset(finishing->codes, 0, sizeof finishing->codes);
-    atomic_store(&finishing->next, first);
+    atomic_store(&finishing->next, 0);
     threads_run(finishing->j->request->threads > 1 ? 2 : 1, finish_parts, finishing);
-    for (uint32_t part = first; part < PARTS; part++)
+    for (uint32_t i = 0; i < finishing->own_count; i++)
+        finishing->out->modules[finishing->out->module_count++] = finishing->own[i];
+    finishing->own_count = 0;
+    for (uint32_t part = 0; part < PARTS; part++)
         if (finishing->codes[part]) {
             *e = finishing->errors[part];
             return finishing->codes[part];
@@ -312,7 +335,7 @@ static enum error_code finish_best(struct finishing *finishing, bool begun, stru
     for (uint32_t round = 0;; round++) {
         finishing->last |= round == BETTER || !searches_on(finishing);
         if (!begun || round)
-            TRY(run_parts(finishing, PART_CONSTRAINTS, e));
+            TRY(run_parts(finishing, e));
         struct planner_better better;
         if (finishing->last || !planner_better_try(finishing->out->report, &better))
             return ERROR_OK;
@@ -353,7 +376,7 @@ enum error_code planner_job_finish(const struct planner_job *j, const struct sea
                                    const struct search_blob *snapshot, bool whole,
                                    struct planner_outcome *out, struct error *e)
 {
-    struct finishing finishing = {.j = j, .state = state, .whole = whole, .out = out};
+    struct finishing finishing = {.j = j, .state = state, .whole = whole, .solved = true, .out = out};
     memset(out, 0, sizeof *out);
     evaluator_rest(j->evaluator);
     planner_job_best(j, state, whole, &finishing.best);
@@ -385,7 +408,8 @@ static enum error_code end_beside_network(struct planner_job *j, struct finishin
 {
     struct search_plan best;
     planner_job_best(j, finishing->state, finishing->whole, &finishing->best);
-    TRY(run_parts(finishing, PART_NETWORK, e));
+    TRY(run_parts(finishing, e));
+    finishing->solved = true;
     TRY(planner_job_take_network(j, finishing->network.bytes, finishing->network.size, e));
     planner_job_best(j, finishing->state, finishing->whole, &best);
     bool leads = still_leads(finishing, &best);
@@ -406,7 +430,7 @@ enum error_code planner_job_end(struct planner_job *j, const struct search_state
     planner_stage(j->request, "network");
     evaluator_rest(j->evaluator);
     /* the quick network is mostly one thread's work, and seldom wins; others take longer than all else. Of
-     * large programs both at once take most memory (240 instead of 190 MB at 96 layers). */
+     * large programs both at once take most memory (148 instead of 126 MB at 96 layers). */
     if (j->request->threads > 1 && j->request->method == PLANNER_AUTO &&
         j->prepared.op_count < PLANNER_BESIDE_OPERATIONS)
         return end(&finishing, end_beside_network(j, &finishing, snapshot, e));
