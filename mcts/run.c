@@ -63,8 +63,8 @@ static void close_session(const struct search *search, struct hand *hand)
     hand->session = NULL;
 }
 
-/* Kept from epoch to epoch, but on a fold, where whoever settles the epoch takes over what sessions have grown
- * (cost/evaluator.c). */
+/* Kept from epoch to epoch, but on a fold, where whoever settles the epoch takes over what sessions have
+ * grown (cost/evaluator.c). */
 static void open_sessions(const struct search *search, struct hand *hands, uint32_t threads)
 {
     for (uint32_t i = 0; i < threads && search->domain->evaluator_create; i++)

@@ -367,8 +367,8 @@ static void test_deep(void **state)
     text_release(&text);
 }
 
-/* A run knows nothing of the one before it: whichever of all constraints stand, and whatever the boundary, the
- * plan and the forms are those of a propagation that has run once. */
+/* A run knows nothing of the one before it: whichever of all constraints stand, and whatever the boundary,
+ * the plan and the forms are those of a propagation that has run once. */
 static void test_runs_are_apart(void **state)
 {
     struct model model;
