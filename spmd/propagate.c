@@ -186,7 +186,7 @@ struct propagate *propagate_create(const struct plan_context *context, const uin
     p->boundary.results = mem_alloc(((size_t)n->result_count + 1) * sizeof *p->boundary.results);
     plan_init(&p->boundary.made, n, p->mesh);
     list_live(p);
-    propagate_rules_create(n, &p->rules);
+    propagate_rules_create(n, gone, &p->rules);
     judge_spaces(p);
     judge_stages(p);
     list_users(p);
