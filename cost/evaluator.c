@@ -215,8 +215,8 @@ static enum error_code price_unsharded(struct evaluator *evaluator, struct error
     enum error_code code =
         price_whole_once(evaluator, &nothing, NULL, &workshop, &evaluator->unsharded, &rough, e);
     if (code == ERROR_OK)
-        code = make_estimate(evaluator, &nothing, evaluator->shared ? &evaluator->shared->whole : &workshop,
-                             e);
+        code =
+            make_estimate(evaluator, &nothing, evaluator->shared ? &evaluator->shared->whole : &workshop, e);
     release_workshop(&workshop);
     plan_release(&nothing);
     return code;

@@ -22,7 +22,7 @@ struct plan_cfn {
     enum plan_cfn_kind kind;
     struct spmd_forms *forms;
     const struct cost_estimate *estimate; /* the evaluator's */
-    bool cut; /* some node has fewer options than it might */
+    bool cut;                             /* some node has fewer options than it might */
 
     uint32_t *node_of;  /* per space: node, NDA_NONE: its value can be had in any form */
     uint32_t *space_of; /* per node; of several alike the one that stands for them */

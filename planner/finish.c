@@ -6,6 +6,7 @@
 #include "ir/print.h"
 #include "planner/archive.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +44,9 @@ static enum error_code lower(const struct planner_job *j, const struct search_pl
     plan_init(&lowered->plan, j->nda, &j->request->mesh);
     if (!search_plan_replay(j->context, plan, &lowered->plan))
         return error_set(e, ERROR_INTERNAL, "the best plan's decisions do not replay to its hash");
-    return spmd_walk(j->context, &lowered->plan, evaluator_options(j->evaluator), &lowered->local, e);
+    TRY(spmd_walk(j->context, &lowered->plan, evaluator_options(j->evaluator), &lowered->local, e));
+    spmd_local_rest(&lowered->local);
+    return ERROR_OK;
 }
 
 static enum error_code add_module(const struct planner_job *j, const struct lowered *lowered,
@@ -129,20 +132,24 @@ static void release_lowered(struct lowered *lowered)
 }
 
 /* adds those forms; *count: 0 after an error */
-static enum error_code write_modules(const struct planner_job *j, const struct search_plan *plan,
-                                     uint32_t forms, struct planner_module *modules, uint32_t *count,
-                                     struct error *e)
+static enum error_code write_forms(const struct planner_job *j, const struct lowered *lowered, uint32_t forms,
+                                   struct planner_module *modules, uint32_t *count, struct error *e)
 {
-    struct lowered lowered = {0};
-    if (!forms)
-        return ERROR_OK;
-    enum error_code code = lower(j, plan, &lowered, e);
-    if (code == ERROR_OK)
-        code = add_modules(j, &lowered, forms, modules, count, e);
+    enum error_code code = add_modules(j, lowered, forms, modules, count, e);
     if (code != ERROR_OK) {
         release_modules(modules, *count);
         *count = 0;
     }
+    return code;
+}
+
+static enum error_code write_modules(const struct planner_job *j, const struct search_plan *plan,
+                                     struct planner_module *modules, uint32_t *count, struct error *e)
+{
+    struct lowered lowered = {0};
+    enum error_code code = lower(j, plan, &lowered, e);
+    if (code == ERROR_OK)
+        code = write_forms(j, &lowered, wanted_forms(j), modules, count, e);
     release_lowered(&lowered);
     return code;
 }
@@ -163,7 +170,7 @@ enum error_code planner_job_write(const struct planner_job *j, struct report *re
                                   struct planner_module *modules, uint32_t *count,
                                   struct planner_proof *proof, struct error *e)
 {
-    TRY(write_modules(j, &report->plan, wanted_forms(j), modules, count, e));
+    TRY(write_modules(j, &report->plan, modules, count, e));
     warn_of_forms(j, report);
     enum error_code code = j->request->proof ? write_proof(j, report, proof, e) : ERROR_OK;
     if (code != ERROR_OK) {
@@ -222,6 +229,9 @@ struct finishing {
     bool solved;                 /* the network, or there is none */
     struct planner_outcome *out; /* report: as report_create made it, until it is completed */
     struct report_unsaid constraints;
+    pthread_mutex_t lock; /* of what follows: whichever part writes modules first lowers for both */
+    bool is_lowered;
+    struct lowered lowered;
     struct planner_module own[PLANNER_FORMS]; /* modules of PART_OWN, until all parts are there */
     uint32_t own_count;
     struct search_blob network;
@@ -230,6 +240,40 @@ struct finishing {
     struct error errors[PARTS];
 };
 
+static enum error_code finish_forms(struct finishing *finishing, uint32_t forms,
+                                    struct planner_module *modules, uint32_t *count, struct error *e)
+{
+    enum error_code code = ERROR_OK;
+    forms &= wanted_forms(finishing->j);
+    if (!forms)
+        return ERROR_OK;
+    pthread_mutex_lock(&finishing->lock);
+    if (!finishing->is_lowered) {
+        release_lowered(&finishing->lowered); /* of a try that failed */
+        code = lower(finishing->j, &finishing->best, &finishing->lowered, e);
+        finishing->is_lowered = code == ERROR_OK;
+    }
+    pthread_mutex_unlock(&finishing->lock);
+    return code ? code : write_forms(finishing->j, &finishing->lowered, forms, modules, count, e);
+}
+
+static enum error_code finish_report(struct finishing *finishing, struct error *e)
+{
+    const struct planner_job *j = finishing->j;
+    enum error_code code = report_create(j->evaluator, j->search, finishing->state, &finishing->best,
+                                         &finishing->out->report, e);
+    evaluator_rest(j->evaluator); /* what follows needs as much memory */
+    return code;
+}
+
+static enum error_code finish_network(struct finishing *finishing, struct error *e)
+{
+    const struct planner_job *j = finishing->j;
+    enum error_code code = planner_job_network(j, finishing->state, 1, NULL, NULL, &finishing->network, e);
+    evaluator_rest(j->evaluator);
+    return code;
+}
+
 static enum error_code finish_part(struct finishing *finishing, enum part part, struct error *e)
 {
     const struct planner_job *j = finishing->j;
@@ -237,18 +281,11 @@ static enum error_code finish_part(struct finishing *finishing, enum part part, 
     switch (part) {
     case PART_CONSTRAINTS:
         return report_find_constraints(j->evaluator, &finishing->best, &finishing->constraints, e);
-    case PART_REPORT:
-        return report_create(j->evaluator, j->search, finishing->state, &finishing->best, &out->report, e);
-    case PART_NETWORK:
-        return finishing->solved
-                   ? ERROR_OK
-                   : planner_job_network(j, finishing->state, 1, NULL, NULL, &finishing->network, e);
+    case PART_REPORT: return finish_report(finishing, e);
+    case PART_NETWORK: return finishing->solved ? ERROR_OK : finish_network(finishing, e);
     case PART_ANNOTATED:
-        return write_modules(j, &finishing->best, wanted_forms(j) & PLANNER_OUTPUT_ANNOTATED, out->modules,
-                             &out->module_count, e);
-    case PART_OWN:
-        return write_modules(j, &finishing->best, wanted_forms(j) & OWN_FORMS, finishing->own,
-                             &finishing->own_count, e);
+        return finish_forms(finishing, PLANNER_OUTPUT_ANNOTATED, out->modules, &out->module_count, e);
+    case PART_OWN: return finish_forms(finishing, OWN_FORMS, finishing->own, &finishing->own_count, e);
     case PARTS: break;
     }
     return ERROR_OK;
@@ -265,7 +302,12 @@ static enum error_code run_parts(struct finishing *finishing, struct error *e)
 {
     memset(finishing->codes, 0, sizeof finishing->codes);
     atomic_store(&finishing->next, 0);
+    pthread_mutex_init(&finishing->lock, NULL);
     threads_run(finishing->j->request->threads > 1 ? 2 : 1, finish_parts, finishing);
+    pthread_mutex_destroy(&finishing->lock);
+    release_lowered(&finishing->lowered);
+    finishing->lowered = (struct lowered){0};
+    finishing->is_lowered = false;
     for (uint32_t i = 0; i < finishing->own_count; i++)
         finishing->out->modules[finishing->out->module_count++] = finishing->own[i];
     finishing->own_count = 0;
@@ -432,7 +474,7 @@ enum error_code planner_job_end(struct planner_job *j, const struct search_state
     /* the quick network is mostly one thread's work, and seldom wins; others take longer than all else. Of
      * large programs both at once take most memory (148 instead of 126 MB at 96 layers). */
     if (j->request->threads > 1 && j->request->method == PLANNER_AUTO &&
-        j->prepared.op_count < PLANNER_BESIDE_OPERATIONS)
+        (j->prepared.op_count < PLANNER_BESIDE_OPERATIONS || evaluator_trusts_fold(j->evaluator)))
         return end(&finishing, end_beside_network(j, &finishing, snapshot, e));
     TRY(solve_network(j, state, e));
     if (j->prepared.op_count >= PLANNER_BESIDE_OPERATIONS && !j->request->alternatives &&
