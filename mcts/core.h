@@ -32,7 +32,7 @@ enum {
     CORE_RUINED = 3,               /* the round of climbs that begin at ruins, if there is one */
     CORE_CLIMB_ROUNDS = 4,         /* the first epochs. Chosen, not tuned */
     CORE_FEW_CLIMB_ROUNDS = 2,     /* of large programs (docs/search.md, Climbs) */
-    CORE_IDLE_EPOCHS = 3,          /* epochs without a better plan end a stage. Chosen, not tuned */
+    CORE_IDLE_EPOCHS = 2,          /* epochs without a better plan end a stage (docs/performance.md) */
     CORE_BARREN_STAGES = 1         /* stages without a better plan end the search (docs/performance.md) */
 };
 
