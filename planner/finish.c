@@ -216,7 +216,7 @@ static void add_segments(const struct planner_job *j, struct report *report)
 /* What has to be done for the plan that leads, and, where that is not solved yet, the network. The plan's
  * parts depend on it alone: each is begun by whichever thread is free, in this order, which is that of their
  * times, and all of them beside the network. Where that wins they are thrown away. What takes most memory, a
- * report's whole price, is over before there are modules or a network. */
+ * report's whole price, is over, as a rule, before there are modules, and always before the network. */
 enum part { PART_CONSTRAINTS, PART_REPORT, PART_NETWORK, PART_ANNOTATED, PART_OWN, PARTS };
 
 struct finishing {
@@ -472,7 +472,7 @@ enum error_code planner_job_end(struct planner_job *j, const struct search_state
     planner_stage(j->request, "network");
     evaluator_rest(j->evaluator);
     /* the quick network is mostly one thread's work, and seldom wins; others take longer than all else. Of
-     * large programs both at once take most memory (148 instead of 126 MB at 96 layers). */
+     * large programs both at once take too much memory, unless a report's prices are of the fold. */
     if (j->request->threads > 1 && j->request->method == PLANNER_AUTO &&
         (j->prepared.op_count < PLANNER_BESIDE_OPERATIONS || evaluator_trusts_fold(j->evaluator)))
         return end(&finishing, end_beside_network(j, &finishing, snapshot, e));
