@@ -216,7 +216,7 @@ static void add_segments(const struct planner_job *j, struct report *report)
 /* What has to be done for the plan that leads, and, where that is not solved yet, the network. The plan's
  * parts depend on it alone: each is begun by whichever thread is free, in this order, which is that of their
  * times, and all of them beside the network. Where that wins they are thrown away. What takes most memory, a
- * report's whole price, is over, as a rule, before there are modules, and always before the network. */
+ * report's whole price, is over, as a rule, before there are modules or a network. */
 enum part { PART_CONSTRAINTS, PART_REPORT, PART_NETWORK, PART_ANNOTATED, PART_OWN, PARTS };
 
 struct finishing {
