@@ -2,9 +2,12 @@
 #include "base/threads.h"
 
 #include "base/error.h"
+#include "base/memory.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stdlib.h>
 
 struct thread {
     pthread_t id;
@@ -35,4 +38,34 @@ void threads_run(uint32_t count, void (*work)(void *user, uint32_t number), void
             pthread_join(threads[i].id, NULL);
         else
             work(user, i);
+}
+
+struct shared {
+    atomic_bool *taken; /* by i */
+    uint32_t threads, count;
+    void (*one)(void *user, uint32_t number, uint32_t i);
+    void *user;
+};
+
+static void take(struct shared *shared, uint32_t number, uint32_t i)
+{
+    if (!atomic_exchange(&shared->taken[i], true))
+        shared->one(shared->user, number, i);
+}
+
+static void work_off(void *user, uint32_t number)
+{
+    struct shared *shared = user;
+    for (uint32_t i = number; i < shared->count; i += shared->threads)
+        take(shared, number, i);
+    for (uint32_t i = shared->count; i-- > 0;)
+        take(shared, number, i);
+}
+
+void threads_share(uint32_t threads, uint32_t count, void (*one)(void *user, uint32_t number, uint32_t i),
+                   void *user)
+{
+    struct shared shared = {mem_zalloc((size_t)count + 1, sizeof *shared.taken), threads, count, one, user};
+    threads_run(threads < count ? threads : count ? count : 1, work_off, &shared);
+    free(shared.taken);
 }

@@ -10,4 +10,10 @@ enum { THREADS_MOST = 64 };
  * share they must not change without a lock; a result must not depend on which of them is faster. */
 void threads_run(uint32_t count, void (*work)(void *user, uint32_t number), void *user);
 
+/* Calls one(user, number, i) for every i below count, each once, in threads 0 .. threads - 1. Thread `number`
+ * takes i = number, number + threads, .. in order, so that it meets again what it had in an earlier call of
+ * as many; when it has no more, it takes the last that another has left. */
+void threads_share(uint32_t threads, uint32_t count, void (*one)(void *user, uint32_t number, uint32_t i),
+                   void *user);
+
 #endif

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 struct cost_estimate {
-    struct price_program *program;
+    const struct price_program *program;
     struct price_rates rates;
     int64_t *op_ps;          /* per op: its kernels, launches apart; NOT_A_KERNEL */
     struct cost_life *lives; /* per program value */
@@ -49,39 +49,23 @@ static void take_lives(struct cost_estimate *estimate, const struct price_scratc
     }
 }
 
-enum error_code cost_estimate_create(const struct plan_context *context, const struct cost_machine *machine,
-                                     const struct spmd_options *options, struct cost_estimate **out,
-                                     struct error *e)
+struct cost_estimate *cost_estimate_create(const struct price_program *program,
+                                           const struct cost_machine *machine,
+                                           const struct price_scratch *scratch,
+                                           const struct spmd_local *local)
 {
-    const struct nda *n = plan_context_nda(context);
-    struct spmd_local local = {0};
-    struct plan nothing;
-    plan_init(&nothing, n, plan_context_mesh(context));
-    enum error_code code = spmd_walk(context, &nothing, options, &local, e);
-    plan_release(&nothing);
-    if (code != ERROR_OK) {
-        spmd_local_release(&local);
-        return code;
-    }
     struct cost_estimate *estimate = mem_zalloc(1, sizeof *estimate);
-    struct price price;
-    estimate->program = price_program_create(n);
-    struct price_scratch *scratch = price_scratch_create(estimate->program);
+    estimate->program = program;
     estimate->rates = price_rates_of(machine);
-    price_local(&local, machine, &scratch, NULL, &price);
-    take_kernels(estimate, scratch, &local, n->program);
-    take_lives(estimate, scratch, &local, n->program);
-    price_scratch_destroy(scratch);
-    spmd_local_release(&local);
-    *out = estimate;
-    return ERROR_OK;
+    take_kernels(estimate, scratch, local, local->nda->program);
+    take_lives(estimate, scratch, local, local->nda->program);
+    return estimate;
 }
 
 void cost_estimate_destroy(struct cost_estimate *estimate)
 {
     if (!estimate)
         return;
-    price_program_destroy(estimate->program);
     free(estimate->op_ps);
     free(estimate->lives);
     free(estimate);

@@ -8,10 +8,14 @@
 #include "spmd/local.h"
 
 struct cost_estimate;
-/* ERROR_UNSUPPORTED_MODULE as of spmd_walk */
-enum error_code cost_estimate_create(const struct plan_context *context, const struct cost_machine *machine,
-                                     const struct spmd_options *options, struct cost_estimate **out,
-                                     struct error *e) BASE_CHECKED;
+struct price_program;
+struct price_scratch;
+/* local: the unsharded program in its own order, scratch: as pricing it left that; both borrowed during the
+ * call, program for as long as the estimate lives. An evaluator makes one (evaluator_estimate). */
+struct cost_estimate *cost_estimate_create(const struct price_program *program,
+                                           const struct cost_machine *machine,
+                                           const struct price_scratch *scratch,
+                                           const struct spmd_local *local);
 void cost_estimate_destroy(struct cost_estimate *estimate);
 
 /* One run of the op on one device whose axes divide its iteration space by `shards`, in picoseconds: of a

@@ -4,6 +4,7 @@
  * Prices are remembered by plan hash in a table of fixed size: a slot per hash, the newest wins. What is
  * remembered is exact, so results do not depend on what was evaluated before. */
 #include "analysis/thin.h"
+#include "cost/estimate.h"
 #include "cost/internal.h"
 
 #include <pthread.h>
@@ -46,6 +47,7 @@ struct evaluator {
     struct spmd_options options;
     struct price_program *program;
     struct price unsharded;
+    struct cost_estimate *estimate; /* of the same */
     /* the program with layers left out; NULL: priced as a whole */
     struct fold *fold;
     struct plan_context *folded_context;
@@ -189,6 +191,21 @@ static enum error_code price_whole_once(const struct evaluator *evaluator, const
     return code;
 }
 
+/* from what pricing the unsharded program left, which is priced again where a machine's order moved steps */
+static enum error_code make_estimate(struct evaluator *evaluator, const struct plan *nothing,
+                                     struct workshop *workshop, struct error *e)
+{
+    const struct cost_machine *machine = &evaluator->machine;
+    struct price ignored;
+    if (machine->order != COST_ORDER_EITHER && machine->order != COST_ORDER_PROGRAM) {
+        TRY(spmd_walk(evaluator->context, nothing, &evaluator->options, &workshop->local, e));
+        price_local(&workshop->local, machine, &workshop->scratch, NULL, &ignored);
+    }
+    evaluator->estimate =
+        cost_estimate_create(evaluator->program, machine, workshop->scratch, &workshop->local);
+    return ERROR_OK;
+}
+
 static enum error_code price_unsharded(struct evaluator *evaluator, struct error *e)
 {
     struct plan nothing;
@@ -197,6 +214,9 @@ static enum error_code price_unsharded(struct evaluator *evaluator, struct error
     bool rough;
     enum error_code code =
         price_whole_once(evaluator, &nothing, NULL, &workshop, &evaluator->unsharded, &rough, e);
+    if (code == ERROR_OK)
+        code =
+            make_estimate(evaluator, &nothing, evaluator->shared ? &evaluator->shared->whole : &workshop, e);
     release_workshop(&workshop);
     plan_release(&nothing);
     return code;
@@ -232,6 +252,7 @@ void evaluator_destroy(struct evaluator *evaluator)
         return;
     evaluator_fold(evaluator, 0);
     price_least_destroy(evaluator->least);
+    cost_estimate_destroy(evaluator->estimate);
     evaluator_rest(evaluator);
     if (evaluator->shared)
         pthread_mutex_destroy(&evaluator->shared->lock);
@@ -330,6 +351,11 @@ void evaluator_measure(const struct evaluator *evaluator, const struct spmd_loca
     struct price_scratch *scratch = price_scratch_create(evaluator->program);
     price_measure(scratch, local, &evaluator->machine, order, out);
     price_scratch_destroy(scratch);
+}
+
+const struct cost_estimate *evaluator_estimate(const struct evaluator *evaluator)
+{
+    return evaluator->estimate;
 }
 
 const struct price *evaluator_unsharded(const struct evaluator *evaluator)

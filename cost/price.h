@@ -153,6 +153,9 @@ void evaluator_rest(const struct evaluator *evaluator);
 const struct plan_context *evaluator_context(const struct evaluator *evaluator);
 const struct cost_machine *evaluator_machine(const struct evaluator *evaluator);
 const struct spmd_options *evaluator_options(const struct evaluator *evaluator);
+struct cost_estimate;
+/* times and lives of single ops (estimate.h), borrowed */
+const struct cost_estimate *evaluator_estimate(const struct evaluator *evaluator);
 const struct price *evaluator_unsharded(const struct evaluator *evaluator);
 /* of a walk of the whole program */
 void evaluator_measure(const struct evaluator *evaluator, const struct spmd_local *local,

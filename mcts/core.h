@@ -34,7 +34,7 @@ enum {
     CORE_RUINED = 3,               /* the round of climbs that begin at ruins, if there is one */
     CORE_CLIMB_ROUNDS = 4,         /* the first epochs. Chosen, not tuned */
     CORE_FEW_CLIMB_ROUNDS = 2,     /* of large programs (docs/search.md, Climbs) */
-    CORE_IDLE_EPOCHS = 3,          /* epochs without a better plan end a stage. Chosen, not tuned */
+    CORE_IDLE_EPOCHS = 2,          /* epochs without a better plan end a stage (docs/performance.md) */
     CORE_BARREN_STAGES = 1         /* stages without a better plan end the search (docs/performance.md) */
 };
 
@@ -193,8 +193,8 @@ struct core_pricers {
 };
 void core_pricers_open(const struct search *search, struct core_pricers *pricers);
 void core_pricers_close(const struct search *search, const struct core_pricers *pricers);
-/* one(user, session, i) for each i below count: by thread i modulo the threads, so that it meets what is
- * known there */
+/* one(user, session, i) for each i below count: by thread i modulo the threads where that is free, so that it
+ * meets what is known there (threads_share) */
 typedef enum error_code core_pricing(void *user, void *session, uint32_t i, struct error *e);
 enum error_code core_pricers_run(const struct core_pricers *pricers, uint32_t count, core_pricing *one,
                                  void *user, struct error *e) BASE_CHECKED;

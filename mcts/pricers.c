@@ -32,25 +32,23 @@ struct round {
     const struct core_pricers *pricers;
     core_pricing *one;
     void *user;
-    uint32_t count;
     enum error_code codes[SEARCH_THREADS];
     struct error errors[SEARCH_THREADS];
 };
 
-static void price_share(void *user, uint32_t number)
+static void price_one(void *user, uint32_t number, uint32_t i)
 {
     struct round *round = user;
-    enum error_code code = ERROR_OK;
-    for (uint32_t i = number; i < round->count && !code; i += round->pricers->count)
-        code = round->one(round->user, round->pricers->sessions[number], i, &round->errors[number]);
-    round->codes[number] = code;
+    if (!round->codes[number])
+        round->codes[number] =
+            round->one(round->user, round->pricers->sessions[number], i, &round->errors[number]);
 }
 
 enum error_code core_pricers_run(const struct core_pricers *pricers, uint32_t count, core_pricing *one,
                                  void *user, struct error *e)
 {
-    struct round round = {.pricers = pricers, .one = one, .user = user, .count = count};
-    threads_run(pricers->count, price_share, &round);
+    struct round round = {.pricers = pricers, .one = one, .user = user};
+    threads_share(pricers->count, count, price_one, &round);
     for (uint32_t i = 0; i < pricers->count; i++)
         if (round.codes[i]) {
             if (e)

@@ -23,7 +23,7 @@ struct crew {
 struct hand {
     struct crew *crew;
     pthread_t thread;
-    struct evaluator_session *session; /* kept from epoch to epoch */
+    struct evaluator_session *session;
     enum error_code code;
     struct error error;
 };
@@ -56,16 +56,40 @@ static void *work(void *arg)
     }
 }
 
+static void close_session(const struct search *search, struct hand *hand)
+{
+    if (hand->session)
+        search->domain->evaluator_destroy(hand->session);
+    hand->session = NULL;
+}
+
+/* Kept from epoch to epoch, but on a fold, where whoever settles the epoch takes over what sessions have
+ * grown (cost/evaluator.c). */
+static void open_sessions(const struct search *search, struct hand *hands, uint32_t threads)
+{
+    for (uint32_t i = 0; i < threads && search->domain->evaluator_create; i++)
+        if (!hands[i].session)
+            hands[i].session = search->domain->evaluator_create(search->domain);
+}
+
+static void rest_sessions(const struct search *search, struct hand *hands, uint32_t threads)
+{
+    for (uint32_t i = 0; i < threads && search->domain->price_whole; i++)
+        close_session(search, &hands[i]);
+}
+
 static enum error_code run_tasks(struct crew *crew, struct hand *hands, uint32_t threads, struct error *e)
 {
     atomic_store(&crew->next, 0);
     uint32_t started = 1;
+    open_sessions(crew->search, hands, threads);
     for (; started < threads && started < crew->tasks; started++)
         if (pthread_create(&hands[started].thread, NULL, work, &hands[started]) != 0)
             break; /* fewer threads, the same result */
     work(&hands[0]);
     for (uint32_t i = 1; i < started; i++)
         pthread_join(hands[i].thread, NULL);
+    rest_sessions(crew->search, hands, threads);
     enum error_code code = ERROR_OK;
     /* a failure explains more than the cancellations it caused */
     for (uint32_t i = 0; i < threads; i++) {
@@ -150,19 +174,15 @@ enum error_code search_run(const struct search *search, uint32_t threads, double
         .search = search, .snapshot = &snapshot, .end_s = seconds > 0 ? now_s() + seconds : 0};
     crew.control = (struct search_control){out_of_time, &crew};
     struct hand *hands = mem_zalloc(threads, sizeof *hands);
-    for (uint32_t i = 0; i < threads; i++) {
+    for (uint32_t i = 0; i < threads; i++)
         hands[i].crew = &crew;
-        hands[i].session =
-            search->domain->evaluator_create ? search->domain->evaluator_create(search->domain) : NULL;
-    }
     bool whole = true;
     search_begin(search, &snapshot);
     enum error_code code = epochs(&crew, hands, threads, &snapshot, progress, user, out, &whole, e);
     if (reproducible)
         *reproducible = whole;
     for (uint32_t i = 0; i < threads; i++)
-        if (hands[i].session)
-            search->domain->evaluator_destroy(hands[i].session);
+        close_session(search, &hands[i]);
     free(hands);
     if (last && !code)
         *last = snapshot;

@@ -101,7 +101,7 @@ static enum error_code set_options(struct search *search, const struct search_op
 static uint64_t identity(const struct search *search)
 {
     const struct search_options *options = &search->options;
-    const uint64_t words[] = {8 /* format, and what estimates are */,
+    const uint64_t words[] = {9 /* format, what estimates are, when a stage ends */,
                               search->domain->price_whole != NULL,
                               options->seed,
                               options->rollouts,

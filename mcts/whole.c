@@ -6,6 +6,10 @@
  * elites are priced exactly, and the best of them wins. Where prices are exact nothing is priced here. */
 #include "mcts/core.h"
 
+#include "base/threads.h"
+
+#include <stdlib.h>
+
 static bool is_better(const struct core_plan *plan, const struct core_plan *than)
 {
     return cost_compare(plan->cost, plan->hash, than->cost, than->hash) < 0;
@@ -69,12 +73,49 @@ static enum error_code price_list(struct core_whole *whole, struct core_plan *pl
     return core_whole_price(whole, plan, e);
 }
 
+/* What settling is about to ask for, into the memo, by as many threads as the experts had: it then decides in
+ * order on one, as if it had asked. */
+struct ahead {
+    struct core_whole wholes[SEARCH_THREADS];
+    VEC(struct core_plan) plans;
+};
+
+static void price_one_ahead(void *user, uint32_t number, uint32_t i)
+{
+    struct ahead *ahead = user;
+    struct error again; /* who asks for the plan meets it, too */
+    (void)!price_list(&ahead->wholes[number], &ahead->plans.at[i], &again);
+}
+
+static void price_ahead(const struct search *search, struct ahead *ahead)
+{
+    uint32_t threads = search->options.threads < SEARCH_THREADS ? search->options.threads : SEARCH_THREADS;
+    for (uint32_t i = 0; i < threads; i++)
+        ahead->wholes[i].search = search;
+    if (search->domain->price_whole && threads > 1 && ahead->plans.count > 1)
+        threads_share(threads, (uint32_t)ahead->plans.count, price_one_ahead, ahead);
+    for (uint32_t i = 0; i < threads; i++)
+        core_whole_end(&ahead->wholes[i]);
+    VEC_FREE(&ahead->plans);
+}
+
 enum { SAME = 1000000 }; /* as far as a report tells */
 
 static bool is_same(int64_t one, int64_t other)
 {
     int64_t apart = one > other ? one - other : other - one;
     return apart <= other / SAME;
+}
+
+static void price_shorter(const struct search *search, const struct core_plan *best)
+{
+    struct ahead ahead = {.plans = {0}};
+    for (uint32_t i = best->list.count; i-- > 0;) {
+        struct core_plan plan = *best;
+        if (core_list_delete(&plan.list, i))
+            VEC_PUSH(&ahead.plans, plan);
+    }
+    price_ahead(search, &ahead);
 }
 
 /* Leaves out what saves neither time nor memory: rollouts and local searches take whatever saves a
@@ -85,6 +126,7 @@ static enum error_code simplify(struct core_whole *whole, struct core_plan *best
     const struct core_plan before = *best;
     if (before.found == FOUND_START || before.found == FOUND_BASELINE)
         return ERROR_OK;
+    price_shorter(whole->search, best);
     for (uint32_t i = before.list.count; i-- > 0;) {
         struct core_plan plan = *best;
         if (i >= best->list.count || !core_list_delete(&plan.list, i))
@@ -99,6 +141,15 @@ static enum error_code simplify(struct core_whole *whole, struct core_plan *best
     return ERROR_OK;
 }
 
+static void price_elites(const struct search *search, const struct core_snapshot *snapshot, uint32_t count)
+{
+    struct ahead ahead = {.plans = {0}};
+    for (uint32_t i = 0; i < count; i++)
+        if (hash128_compare(snapshot->elites.at[i].hash, snapshot->best.hash) != 0)
+            VEC_PUSH(&ahead.plans, snapshot->elites.at[i]);
+    price_ahead(search, &ahead);
+}
+
 enum error_code core_best_settle(const struct search *search, struct core_snapshot *snapshot, struct error *e)
 {
     const struct core_elites *elites = &snapshot->elites;
@@ -109,6 +160,7 @@ enum error_code core_best_settle(const struct search *search, struct core_snapsh
         snapshot->best = elites->at[0];
         count = 0;
     }
+    price_elites(search, snapshot, count);
     for (uint32_t i = 0; i < count && !code; i++) {
         struct core_plan plan = elites->at[i];
         if (hash128_compare(plan.hash, snapshot->best.hash) == 0)

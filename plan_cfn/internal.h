@@ -21,8 +21,8 @@ struct plan_cfn {
     const struct cost_machine *machine;
     enum plan_cfn_kind kind;
     struct spmd_forms *forms;
-    struct cost_estimate *estimate;
-    bool cut; /* some node has fewer options than it might */
+    const struct cost_estimate *estimate; /* the evaluator's */
+    bool cut;                             /* some node has fewer options than it might */
 
     uint32_t *node_of;  /* per space: node, NDA_NONE: its value can be had in any form */
     uint32_t *space_of; /* per node; of several alike the one that stands for them */

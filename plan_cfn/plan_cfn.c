@@ -166,9 +166,8 @@ static enum error_code create(const struct evaluator *evaluator, enum plan_cfn_k
     n->nda = plan_context_nda(n->context);
     n->mesh = plan_context_mesh(n->context);
     n->machine = evaluator_machine(evaluator);
+    n->estimate = evaluator_estimate(evaluator);
     enum error_code code = spmd_forms_create(n->context, evaluator_options(evaluator), &n->forms, e);
-    if (code == ERROR_OK)
-        code = cost_estimate_create(n->context, n->machine, evaluator_options(evaluator), &n->estimate, e);
     if (code == ERROR_OK) {
         fill_tables(n);
         if (fold)
@@ -204,7 +203,6 @@ void plan_cfn_destroy(struct plan_cfn *n)
     if (!n)
         return;
     spmd_forms_destroy(n->forms);
-    cost_estimate_destroy(n->estimate);
     free(n->node_of);
     free(n->space_of);
     free(n->like);

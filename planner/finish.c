@@ -6,6 +6,7 @@
 #include "ir/print.h"
 #include "planner/archive.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +44,9 @@ static enum error_code lower(const struct planner_job *j, const struct search_pl
     plan_init(&lowered->plan, j->nda, &j->request->mesh);
     if (!search_plan_replay(j->context, plan, &lowered->plan))
         return error_set(e, ERROR_INTERNAL, "the best plan's decisions do not replay to its hash");
-    return spmd_walk(j->context, &lowered->plan, evaluator_options(j->evaluator), &lowered->local, e);
+    TRY(spmd_walk(j->context, &lowered->plan, evaluator_options(j->evaluator), &lowered->local, e));
+    spmd_local_rest(&lowered->local);
+    return ERROR_OK;
 }
 
 static enum error_code add_module(const struct planner_job *j, const struct lowered *lowered,
@@ -62,13 +65,20 @@ static enum error_code add_module(const struct planner_job *j, const struct lowe
 /* `rng` draws other numbers on every device: no module of one device's program means what the original does.
  * A job that asks for the annotated form besides gets that one and a warning; another is refused where the
  * form is emitted. */
+enum { OWN_FORMS = PLANNER_OUTPUT_MANUAL | PLANNER_OUTPUT_LOCAL };
+
 static bool only_annotated(const struct planner_job *j)
 {
-    const uint32_t own = PLANNER_OUTPUT_MANUAL | PLANNER_OUTPUT_LOCAL;
     bool draws = false;
     for (uint32_t op = 0; op < j->prepared.op_count && !draws; op++)
         draws = j->prepared.ops[op].code == IR_RNG;
-    return draws && (j->request->outputs & own) && (j->request->outputs & PLANNER_OUTPUT_ANNOTATED);
+    return draws && (j->request->outputs & OWN_FORMS) && (j->request->outputs & PLANNER_OUTPUT_ANNOTATED);
+}
+
+static uint32_t wanted_forms(const struct planner_job *j)
+{
+    const uint32_t asked = j->request->outputs & (OWN_FORMS | PLANNER_OUTPUT_ANNOTATED);
+    return only_annotated(j) ? PLANNER_OUTPUT_ANNOTATED : asked;
 }
 
 static void warn_of_forms(const struct planner_job *j, struct report *report)
@@ -78,22 +88,19 @@ static void warn_of_forms(const struct planner_job *j, struct report *report)
                                    "on every device");
 }
 
-static enum error_code add_modules(const struct planner_job *j, const struct lowered *lowered,
+static enum error_code add_modules(const struct planner_job *j, const struct lowered *lowered, uint32_t forms,
                                    struct planner_module *modules, uint32_t *count, struct error *e)
 {
     static const struct {
         enum planner_output bit;
         enum emit_output form;
-    } forms[PLANNER_FORMS] = {{PLANNER_OUTPUT_ANNOTATED, EMIT_ANNOTATED},
-                              {PLANNER_OUTPUT_MANUAL, EMIT_MANUAL},
-                              {PLANNER_OUTPUT_LOCAL, EMIT_LOCAL}};
-    uint32_t wanted = j->request->outputs;
-    if (only_annotated(j))
-        wanted &= ~(uint32_t)(PLANNER_OUTPUT_MANUAL | PLANNER_OUTPUT_LOCAL);
+    } all[PLANNER_FORMS] = {{PLANNER_OUTPUT_ANNOTATED, EMIT_ANNOTATED},
+                            {PLANNER_OUTPUT_MANUAL, EMIT_MANUAL},
+                            {PLANNER_OUTPUT_LOCAL, EMIT_LOCAL}};
     for (size_t i = 0; i < PLANNER_FORMS; i++)
-        if (wanted & forms[i].bit) {
-            modules[*count].bit = forms[i].bit;
-            TRY(add_module(j, lowered, forms[i].form, &modules[*count], e));
+        if (forms & all[i].bit) {
+            modules[*count].bit = all[i].bit;
+            TRY(add_module(j, lowered, all[i].form, &modules[*count], e));
             (*count)++;
         }
     return ERROR_OK;
@@ -124,17 +131,25 @@ static void release_lowered(struct lowered *lowered)
     plan_release(&lowered->plan);
 }
 
+/* adds those forms; *count: 0 after an error */
+static enum error_code write_forms(const struct planner_job *j, const struct lowered *lowered, uint32_t forms,
+                                   struct planner_module *modules, uint32_t *count, struct error *e)
+{
+    enum error_code code = add_modules(j, lowered, forms, modules, count, e);
+    if (code != ERROR_OK) {
+        release_modules(modules, *count);
+        *count = 0;
+    }
+    return code;
+}
+
 static enum error_code write_modules(const struct planner_job *j, const struct search_plan *plan,
                                      struct planner_module *modules, uint32_t *count, struct error *e)
 {
     struct lowered lowered = {0};
     enum error_code code = lower(j, plan, &lowered, e);
     if (code == ERROR_OK)
-        code = add_modules(j, &lowered, modules, count, e);
-    if (code != ERROR_OK) {
-        release_modules(modules, *count);
-        *count = 0;
-    }
+        code = write_forms(j, &lowered, wanted_forms(j), modules, count, e);
     release_lowered(&lowered);
     return code;
 }
@@ -205,8 +220,9 @@ static void add_segments(const struct planner_job *j, struct report *report)
 
 /* What has to be done for the plan that leads, and, where that is not solved yet, the network. The plan's
  * parts depend on it alone: each is begun by whichever thread is free, in this order, which is that of their
- * times, and all of them beside the network. Where that wins they are thrown away. */
-enum part { PART_NETWORK, PART_CONSTRAINTS, PART_REPORT, PART_MODULES, PARTS };
+ * times, and all of them beside the network. Where that wins they are thrown away. What takes most memory, a
+ * report's whole price, is over, as a rule, before there are modules or a network. */
+enum part { PART_CONSTRAINTS, PART_REPORT, PART_NETWORK, PART_ANNOTATED, PART_OWN, PARTS };
 
 struct finishing {
     const struct planner_job *j;
@@ -215,9 +231,15 @@ struct finishing {
     struct search_plan best;
     struct plan_factors factors; /* what best.factors may refer to */
     bool last;                   /* its tries are not looked at */
+    bool solved;                 /* the network, or there is none */
     struct planner_outcome *out; /* report: as report_create made it, until it is completed */
     bool unsaid;                 /* there was time for constraints: */
     struct report_unsaid constraints;
+    pthread_mutex_t lock; /* of what follows: whichever part writes modules first lowers for both */
+    bool is_lowered;
+    struct lowered lowered;
+    struct planner_module own[PLANNER_FORMS]; /* modules of PART_OWN, until all parts are there */
+    uint32_t own_count;
     struct search_blob network;
     atomic_uint next; /* part */
     enum error_code codes[PARTS];
@@ -246,22 +268,60 @@ static enum error_code make_network(const struct planner_job *j, const struct se
     return code == ERROR_CANCELLED && bounded ? ERROR_OK : code;
 }
 
-static enum error_code finish_part(struct finishing *finishing, enum part part, struct error *e)
+static enum error_code finish_forms(struct finishing *finishing, uint32_t forms,
+                                    struct planner_module *modules, uint32_t *count, struct error *e)
+{
+    enum error_code code = ERROR_OK;
+    forms &= wanted_forms(finishing->j);
+    if (!forms)
+        return ERROR_OK;
+    pthread_mutex_lock(&finishing->lock);
+    if (!finishing->is_lowered) {
+        release_lowered(&finishing->lowered); /* of a try that failed */
+        code = lower(finishing->j, &finishing->best, &finishing->lowered, e);
+        finishing->is_lowered = code == ERROR_OK;
+    }
+    pthread_mutex_unlock(&finishing->lock);
+    return code ? code : write_forms(finishing->j, &finishing->lowered, forms, modules, count, e);
+}
+
+static enum error_code finish_report(struct finishing *finishing, struct error *e)
 {
     const struct planner_job *j = finishing->j;
-    struct planner_outcome *out = finishing->out;
     const struct search_control control = {report_late, (void *)(uintptr_t)j};
+    enum error_code code = report_create(j->evaluator, j->search, finishing->state, &finishing->best, &control,
+                                         &finishing->out->report, e);
+    evaluator_rest(j->evaluator); /* what follows needs as much memory */
+    return code;
+}
+
+static enum error_code finish_constraints(struct finishing *finishing, struct error *e)
+{
+    const struct planner_job *j = finishing->j;
+    finishing->unsaid = !report_late((void *)(uintptr_t)j);
+    return finishing->unsaid
+               ? report_find_constraints(j->evaluator, &finishing->best, &finishing->constraints, e)
+               : ERROR_OK;
+}
+
+static enum error_code finish_network(struct finishing *finishing, struct error *e)
+{
+    const struct planner_job *j = finishing->j;
+    enum error_code code = make_network(j, finishing->state, 1, &finishing->network, e);
+    evaluator_rest(j->evaluator);
+    return code;
+}
+
+static enum error_code finish_part(struct finishing *finishing, enum part part, struct error *e)
+{
+    struct planner_outcome *out = finishing->out;
     switch (part) {
-    case PART_NETWORK: return make_network(j, finishing->state, 1, &finishing->network, e);
-    case PART_CONSTRAINTS:
-        finishing->unsaid = !report_late((void *)(uintptr_t)j);
-        return finishing->unsaid
-                   ? report_find_constraints(j->evaluator, &finishing->best, &finishing->constraints, e)
-                   : ERROR_OK;
-    case PART_REPORT:
-        return report_create(j->evaluator, j->search, finishing->state, &finishing->best, &control,
-                             &out->report, e);
-    case PART_MODULES: return write_modules(j, &finishing->best, out->modules, &out->module_count, e);
+    case PART_CONSTRAINTS: return finish_constraints(finishing, e);
+    case PART_REPORT: return finish_report(finishing, e);
+    case PART_NETWORK: return finishing->solved ? ERROR_OK : finish_network(finishing, e);
+    case PART_ANNOTATED:
+        return finish_forms(finishing, PLANNER_OUTPUT_ANNOTATED, out->modules, &out->module_count, e);
+    case PART_OWN: return finish_forms(finishing, OWN_FORMS, finishing->own, &finishing->own_count, e);
     case PARTS: break;
     }
     return ERROR_OK;
@@ -274,12 +334,20 @@ static void finish_parts(void *user, uint32_t number)
         finishing->codes[part] = finish_part(finishing, (enum part)part, &finishing->errors[part]);
 }
 
-static enum error_code run_parts(struct finishing *finishing, enum part first, struct error *e)
+static enum error_code run_parts(struct finishing *finishing, struct error *e)
 {
     memset(finishing->codes, 0, sizeof finishing->codes);
-    atomic_store(&finishing->next, first);
+    atomic_store(&finishing->next, 0);
+    pthread_mutex_init(&finishing->lock, NULL);
     threads_run(finishing->j->request->threads > 1 ? 2 : 1, finish_parts, finishing);
-    for (uint32_t part = first; part < PARTS; part++)
+    pthread_mutex_destroy(&finishing->lock);
+    release_lowered(&finishing->lowered);
+    finishing->lowered = (struct lowered){0};
+    finishing->is_lowered = false;
+    for (uint32_t i = 0; i < finishing->own_count; i++)
+        finishing->out->modules[finishing->out->module_count++] = finishing->own[i];
+    finishing->own_count = 0;
+    for (uint32_t part = 0; part < PARTS; part++)
         if (finishing->codes[part]) {
             *e = finishing->errors[part];
             return finishing->codes[part];
@@ -365,7 +433,7 @@ static enum error_code finish_best(struct finishing *finishing, bool begun, stru
         finishing->last |= round == BETTER || !searches_on(finishing) ||
                            (round && planner_late(finishing->j->request, PLANNER_SHARE_REPORT));
         if (!begun || round)
-            TRY(run_parts(finishing, PART_CONSTRAINTS, e));
+            TRY(run_parts(finishing, e));
         struct planner_better better;
         if (finishing->last || !planner_better_try(finishing->out->report, &better))
             return ERROR_OK;
@@ -411,7 +479,7 @@ enum error_code planner_job_finish(const struct planner_job *j, const struct sea
                                    const struct search_blob *snapshot, bool whole,
                                    struct planner_outcome *out, struct error *e)
 {
-    struct finishing finishing = {.j = j, .state = state, .whole = whole, .out = out};
+    struct finishing finishing = {.j = j, .state = state, .whole = whole, .solved = true, .out = out};
     memset(out, 0, sizeof *out);
     evaluator_rest(j->evaluator);
     planner_job_best(j, state, whole, &finishing.best);
@@ -442,7 +510,8 @@ static enum error_code end_beside_network(struct planner_job *j, struct finishin
 {
     struct search_plan best;
     planner_job_best(j, finishing->state, finishing->whole, &finishing->best);
-    TRY(run_parts(finishing, PART_NETWORK, e));
+    TRY(run_parts(finishing, e));
+    finishing->solved = true;
     if (finishing->network.bytes)
         TRY(planner_job_take_network(j, finishing->network.bytes, finishing->network.size, e));
     planner_job_best(j, finishing->state, finishing->whole, &best);
@@ -464,9 +533,9 @@ enum error_code planner_job_end(struct planner_job *j, const struct search_state
     planner_stage(j->request, "network");
     evaluator_rest(j->evaluator);
     /* the quick network is mostly one thread's work, and seldom wins; others take longer than all else. Of
-     * large programs both at once take most memory (240 instead of 190 MB at 96 layers). */
+     * large programs both at once take too much memory, unless a report's prices are of the fold. */
     if (j->request->threads > 1 && j->request->method == PLANNER_AUTO &&
-        j->prepared.op_count < PLANNER_BESIDE_OPERATIONS)
+        (j->prepared.op_count < PLANNER_BESIDE_OPERATIONS || evaluator_trusts_fold(j->evaluator)))
         return end(&finishing, end_beside_network(j, &finishing, snapshot, e));
     TRY(solve_network(j, state, e));
     if (j->prepared.op_count >= PLANNER_BESIDE_OPERATIONS && !j->request->alternatives &&

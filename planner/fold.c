@@ -64,9 +64,9 @@ struct check {
     uint32_t threads;
     struct evaluator_session *sessions[SEARCH_THREADS];
     struct plan plans[SEARCH_THREADS];
-    /* the round that is under way: every trial by thread i modulo the threads, as the search has it */
+    /* the round that is under way; experts by thread i modulo the threads where they can, as the search has
+     * them, and finds them in its sessions */
     struct trial *trials;
-    uint32_t count;
     unsigned ways;
     bool doubted; /* peaks near the limit */
     bool sure;
@@ -99,11 +99,10 @@ static enum error_code price_trial(struct check *check, uint32_t thread, struct 
     return ERROR_OK;
 }
 
-static void price_share(void *user, uint32_t number)
+static void price_one(void *user, uint32_t number, uint32_t i)
 {
     struct check *check = user;
-    check->codes[number] = ERROR_OK;
-    for (uint32_t i = number; i < check->count && !check->codes[number]; i += check->threads)
+    if (!check->codes[number])
         check->codes[number] = price_trial(check, number, &check->trials[i], &check->errors[number]);
 }
 
@@ -111,9 +110,9 @@ static enum error_code price_trials(struct check *check, struct trial *trials, u
                                     struct error *e)
 {
     check->trials = trials;
-    check->count = count;
     check->ways = ways;
-    threads_run(check->threads, price_share, check);
+    memset(check->codes, 0, sizeof check->codes);
+    threads_share(check->threads, count, price_one, check);
     for (uint32_t i = 0; i < check->threads; i++)
         if (check->codes[i]) {
             *e = check->errors[i];

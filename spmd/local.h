@@ -220,6 +220,7 @@ static inline bool spmd_step_is_collective(const struct spmd_step *step)
 enum error_code spmd_walk(const struct plan_context *context, const struct plan *plan,
                           const struct spmd_options *options, struct spmd_local *out,
                           struct error *e) BASE_CHECKED;
+void spmd_local_rest(struct spmd_local *local); /* lets go of what only a next walk would need */
 void spmd_local_release(struct spmd_local *local);
 
 /* The protocol above, forms, bytes and scopes. ERROR_INTERNAL naming the first step that breaks it. For

@@ -20,6 +20,7 @@ struct propagate {
     const struct mesh *mesh;
     struct propagate_rules rules;
     const uint8_t *gone;          /* per space; NULL: none is */
+    uint32_t *live, live_count;   /* spaces that are not */
     uint8_t *kinds;               /* per space: enum kind */
     uint8_t *single;              /* per space: no operand but scalars has another use */
     uint32_t *user_start, *users; /* spaces that a value is in */
@@ -27,9 +28,18 @@ struct propagate {
     struct spmd_form *forms;
     uint8_t *closed;
     uint32_t form_room, constraint_at, result_at;
-    uint32_t *form_of;            /* per slot */
+    uint32_t *form_of;         /* per slot: its value, or a constraint on some uses */
+    VEC(uint32_t) constrained; /* slots where it is one */
+    struct boundary {          /* what the last one came to: runs of a list have the same */
+        bool known;
+        struct hash128 hash;
+        struct spmd_form *arguments, *results;
+        struct plan made;
+    } boundary;
     uint32_t *stack, stack_count; /* spaces to be visited, the last one first */
     uint8_t *waits;               /* per space: it is among them */
+    uint8_t *idle, *turns;        /* per space, bit s: nothing passes in stage s; other ways than before it */
+    uint8_t *still; /* per space: its last visit gave nothing, and would not now; four visits of five */
     struct propagate_op op;
     uint32_t *tensor_form; /* of op.tensors */
     uint32_t tensor_room;
@@ -60,12 +70,20 @@ static bool is_gone(const struct propagate *p, uint32_t space)
     return p->gone && p->gone[space];
 }
 
+static void list_live(struct propagate *p)
+{
+    p->live = mem_alloc(((size_t)p->n->space_count + 1) * sizeof *p->live);
+    for (uint32_t space = 0; space < p->n->space_count; space++)
+        if (!is_gone(p, space))
+            p->live[p->live_count++] = space;
+}
+
 static void count_users(struct propagate *p, bool fill, uint32_t *at)
 {
     const struct nda *n = p->n;
-    for (uint32_t space = 0; space < n->space_count; space++) {
-        uint32_t from[2] = {space, beginning_of(n, &n->spaces[space])};
-        for (int i = is_gone(p, space) ? 2 : 0; i < 2 && from[i] != NDA_NONE; i++)
+    for (uint32_t l = 0; l < p->live_count; l++) {
+        uint32_t space = p->live[l], from[2] = {space, beginning_of(n, &n->spaces[space])};
+        for (int i = 0; i < 2 && from[i] != NDA_NONE; i++)
             for (uint32_t k = 0; k < n->spaces[from[i]].slot_count; k++) {
                 uint32_t value = n->slots[n->spaces[from[i]].slots + k].value;
                 if (fill)
@@ -112,6 +130,40 @@ static void judge_spaces(struct propagate *p)
     free(uses);
 }
 
+static enum propagate_direction direction(const struct propagate *p, uint32_t space, uint32_t factor,
+                                          uint32_t stage)
+{
+    enum kind kind = p->kinds[space];
+    uint8_t what = p->rules.factors[p->rules.factor_start[space] + factor].kind;
+    if (what == PROPAGATE_BLOCKED)
+        return PROPAGATE_NONE;
+    if (p->n->spaces[space].kind == NDA_SPACE_RESULT)
+        return PROPAGATE_BOTH;
+    if (kind == THROUGH)
+        return stage > 0 || p->single[space] ? PROPAGATE_BOTH : PROPAGATE_NONE;
+    if (kind == DYNAMIC && stage < 2)
+        return stage > 0 || p->single[space] ? PROPAGATE_FORWARD : PROPAGATE_NONE;
+    if (stage < 2 || (stage == 2 && what != PROPAGATE_PASS))
+        return kind == DYNAMIC ? PROPAGATE_FORWARD : PROPAGATE_NONE;
+    return kind == BROADCAST && stage < STAGES - 1 ? PROPAGATE_BACKWARD : PROPAGATE_BOTH;
+}
+
+/* What passes through a space in each stage is known before any sharding. */
+static void judge_stages(struct propagate *p)
+{
+    for (uint32_t space = 0; space < p->n->space_count; space++)
+        for (uint32_t stage = 0; stage < STAGES; stage++) {
+            bool any = false, other = stage == 0;
+            for (uint32_t factor = 0; factor < propagate_rules_count(&p->rules, space); factor++) {
+                enum propagate_direction now = direction(p, space, factor, stage);
+                any |= now != PROPAGATE_NONE;
+                other |= stage > 0 && now != direction(p, space, factor, stage - 1);
+            }
+            p->idle[space] |= (uint8_t)(!any << stage);
+            p->turns[space] |= (uint8_t)(other << stage);
+        }
+}
+
 struct propagate *propagate_create(const struct plan_context *context, const uint8_t *gone)
 {
     struct propagate *p = mem_zalloc(1, sizeof *p);
@@ -123,10 +175,20 @@ struct propagate *propagate_create(const struct plan_context *context, const uin
     p->kinds = mem_zalloc(n->space_count + 1, 1);
     p->single = mem_zalloc(n->space_count + 1, 1);
     p->waits = mem_zalloc(n->space_count + 1, 1);
+    p->idle = mem_zalloc(n->space_count + 1, 1);
+    p->turns = mem_zalloc(n->space_count + 1, 1);
+    p->still = mem_zalloc(n->space_count + 1, 1);
     p->stack = mem_alloc(((size_t)n->space_count + 1) * sizeof *p->stack);
     p->form_of = mem_alloc(((size_t)n->slot_count + 1) * sizeof *p->form_of);
-    propagate_rules_create(n, &p->rules);
+    for (uint32_t slot = 0; slot < n->slot_count; slot++)
+        p->form_of[slot] = n->slots[slot].value;
+    p->boundary.arguments = mem_alloc(((size_t)n->argument_count + 1) * sizeof *p->boundary.arguments);
+    p->boundary.results = mem_alloc(((size_t)n->result_count + 1) * sizeof *p->boundary.results);
+    plan_init(&p->boundary.made, n, p->mesh);
+    list_live(p);
+    propagate_rules_create(n, gone, &p->rules);
     judge_spaces(p);
+    judge_stages(p);
     list_users(p);
     return p;
 }
@@ -139,8 +201,16 @@ void propagate_destroy(struct propagate *p)
     free(p->kinds);
     free(p->single);
     free(p->waits);
+    free(p->idle);
+    free(p->turns);
+    free(p->still);
     free(p->stack);
     free(p->form_of);
+    VEC_FREE(&p->constrained);
+    free(p->live);
+    free(p->boundary.arguments);
+    free(p->boundary.results);
+    plan_release(&p->boundary.made);
     free(p->user_start);
     free(p->users);
     free(p->forms);
@@ -152,15 +222,58 @@ void propagate_destroy(struct propagate *p)
 
 /* ---- what the user says ---- */
 
-static void close_form(struct propagate *p, uint32_t at, const struct plan_sharding *sharding)
+static struct spmd_form form_from(const struct plan_sharding *sharding)
 {
-    p->forms[at] = spmd_form_none;
-    p->closed[at] = 1;
+    struct spmd_form form = spmd_form_none;
     for (uint32_t dim = 0; dim < sharding->rank; dim++)
         for (uint8_t i = 0; i < sharding->dims[dim].count; i++) {
-            p->forms[at].at[sharding->dims[dim].axes[i]] = (uint8_t)dim;
-            p->forms[at].position[sharding->dims[dim].axes[i]] = i;
+            form.at[sharding->dims[dim].axes[i]] = (uint8_t)dim;
+            form.position[sharding->dims[dim].axes[i]] = i;
         }
+    return form;
+}
+
+static void close_form(struct propagate *p, uint32_t at, struct spmd_form form)
+{
+    p->forms[at] = form;
+    p->closed[at] = 1;
+}
+
+static struct spmd_form boundary_form(const struct propagate *p, const struct plan *boundary, uint32_t space)
+{
+    struct plan_sharding sharding;
+    plan_boundary_sharding(p->context, boundary, space, &sharding);
+    return form_from(&sharding);
+}
+
+static void take_boundary(const struct propagate *p, const struct plan *boundary, uint32_t space,
+                          struct plan *out)
+{
+    for (uint8_t position = 0; position < MESH_MAX_AXES; position++)
+        for (uint32_t axis = 0; axis < p->mesh->axis_count; axis++) {
+            const struct plan_cell *cell = &plan_space(boundary, space)[axis];
+            if (cell->factor != NDA_NO_FACTOR && cell->position == position)
+                (void)plan_apply_factor(p->context, out, space, cell->factor, axis);
+        }
+}
+
+static void know_boundary(struct propagate *p, const struct plan *boundary)
+{
+    const struct nda *n = p->n;
+    struct boundary *known = &p->boundary;
+    if (known->known && hash128_compare(known->hash, boundary->hash) == 0)
+        return;
+    plan_copy(&known->made, plan_context_start(p->context));
+    for (uint32_t i = 0; i < n->argument_count; i++) {
+        known->arguments[i] = boundary_form(p, boundary, n->arguments[i].space);
+        take_boundary(p, boundary, n->arguments[i].space, &known->made);
+    }
+    for (uint32_t i = 0; i < n->result_count; i++) {
+        known->results[i] = boundary_form(p, boundary, n->result_spaces[i]);
+        take_boundary(p, boundary, n->result_spaces[i], &known->made);
+    }
+    known->known = true;
+    known->hash = boundary->hash;
 }
 
 /* no other constraint that stands says another form of the value */
@@ -173,8 +286,8 @@ static bool alone(const struct propagate_constraint *list, const bool *on, uint3
     return true;
 }
 
-static void state(struct propagate *p, const struct plan *boundary, const struct propagate_constraint *list,
-                  const bool *on, uint32_t count)
+static void state(struct propagate *p, const struct propagate_constraint *list, const bool *on,
+                  uint32_t count)
 {
     const struct nda *n = p->n;
     struct plan_sharding sharding;
@@ -186,25 +299,24 @@ static void state(struct propagate *p, const struct plan *boundary, const struct
     memset(p->closed, 0, forms);
     for (uint32_t i = 0; i < forms; i++)
         p->forms[i] = spmd_form_none;
-    for (uint32_t slot = 0; slot < n->slot_count; slot++)
-        p->form_of[slot] = n->slots[slot].value;
-    for (uint32_t i = 0; i < n->argument_count; i++) {
-        plan_boundary_sharding(p->context, boundary, n->arguments[i].space, &sharding);
-        close_form(p, n->arguments[i].value, &sharding);
-    }
-    for (uint32_t i = 0; i < n->result_count; i++) {
-        plan_boundary_sharding(p->context, boundary, n->result_spaces[i], &sharding);
-        close_form(p, p->result_at + i, &sharding);
-    }
+    for (size_t i = 0; i < p->constrained.count; i++)
+        p->form_of[p->constrained.at[i]] = n->slots[p->constrained.at[i]].value;
+    p->constrained.count = 0;
+    for (uint32_t i = 0; i < n->argument_count; i++)
+        close_form(p, n->arguments[i].value, p->boundary.arguments[i]);
+    for (uint32_t i = 0; i < n->result_count; i++)
+        close_form(p, p->result_at + i, p->boundary.results[i]);
     for (uint32_t i = 0; i < count; i++) {
         if (on && !on[i])
             continue;
         (void)spmd_form_sharding(n, p->mesh, list[i].value, &list[i].form, &sharding);
         if (list[i].uses && !p->closed[list[i].value] && alone(list, on, count, i))
-            close_form(p, list[i].value, &sharding); /* as Shardy does before it propagates */
-        close_form(p, list[i].uses ? p->constraint_at + i : list[i].value, &sharding);
-        for (uint32_t k = 0; list[i].uses && k < list[i].use_count; k++)
+            close_form(p, list[i].value, form_from(&sharding)); /* as Shardy does before it propagates */
+        close_form(p, list[i].uses ? p->constraint_at + i : list[i].value, form_from(&sharding));
+        for (uint32_t k = 0; list[i].uses && k < list[i].use_count; k++) {
             p->form_of[list[i].uses[k]] = p->constraint_at + i;
+            VEC_PUSH(&p->constrained, list[i].uses[k]);
+        }
     }
 }
 
@@ -260,24 +372,6 @@ static bool open_space(struct propagate *p, uint32_t space)
     return true;
 }
 
-static enum propagate_direction direction(const struct propagate *p, uint32_t space, uint32_t factor,
-                                          uint32_t stage)
-{
-    enum kind kind = p->kinds[space];
-    uint8_t what = p->op.factors[factor].kind;
-    if (what == PROPAGATE_BLOCKED)
-        return PROPAGATE_NONE;
-    if (p->n->spaces[space].kind == NDA_SPACE_RESULT)
-        return PROPAGATE_BOTH;
-    if (kind == THROUGH)
-        return stage > 0 || p->single[space] ? PROPAGATE_BOTH : PROPAGATE_NONE;
-    if (kind == DYNAMIC && stage < 2)
-        return stage > 0 || p->single[space] ? PROPAGATE_FORWARD : PROPAGATE_NONE;
-    if (stage < 2 || (stage == 2 && what != PROPAGATE_PASS))
-        return kind == DYNAMIC ? PROPAGATE_FORWARD : PROPAGATE_NONE;
-    return kind == BROADCAST && stage < STAGES - 1 ? PROPAGATE_BACKWARD : PROPAGATE_BOTH;
-}
-
 static void push(struct propagate *p, uint32_t space)
 {
     if (p->waits[space])
@@ -290,6 +384,8 @@ static void push(struct propagate *p, uint32_t space)
 static void push_users(struct propagate *p, uint32_t value)
 {
     uint32_t first = p->user_start[value], end = p->user_start[value + 1];
+    for (uint32_t k = first; k < end; k++)
+        p->still[p->users[k]] = 0;
     if (first < end)
         push(p, p->users[first]);
     for (uint32_t k = end; k-- > first + 1;)
@@ -298,15 +394,13 @@ static void push_users(struct propagate *p, uint32_t value)
 
 static void visit(struct propagate *p, uint32_t space, uint32_t stage)
 {
-    bool any = false;
+    if (p->still[space] || p->idle[space] >> stage & 1)
+        return;
+    p->still[space] = 1;
     if (!open_space(p, space))
         return;
-    for (uint32_t factor = 0; factor < p->op.factor_count; factor++) {
+    for (uint32_t factor = 0; factor < p->op.factor_count; factor++)
         p->op.direction[factor] = (uint8_t)direction(p, space, factor, stage);
-        any |= p->op.direction[factor] != PROPAGATE_NONE;
-    }
-    if (!any)
-        return;
     propagate_op_run(&p->op);
     for (uint32_t i = 0; i < p->op.tensor_count; i++)
         if (p->op.tensors[i].changed && p->tensor_form[i] < p->constraint_at)
@@ -325,6 +419,8 @@ static bool pull(struct propagate *p, const struct propagate_constraint *list, c
         *form = p->forms[p->constraint_at + i];
         if (spmd_form_equal(form, &spmd_form_none))
             continue;
+        for (uint32_t k = p->user_start[list[i].value]; k < p->user_start[list[i].value + 1]; k++)
+            p->still[p->users[k]] = 0;
         changed = true;
     }
     return changed;
@@ -344,9 +440,8 @@ static void visit_results(struct propagate *p, uint32_t stage)
 static void settle(struct propagate *p, uint32_t stage)
 {
     visit_results(p, stage);
-    for (uint32_t space = p->n->space_count; space-- > 0;)
-        if (!is_gone(p, space))
-            push(p, space);
+    for (uint32_t i = p->live_count; i-- > 0;)
+        push(p, p->live[i]);
     while (p->stack_count) {
         uint32_t space = p->stack[--p->stack_count];
         p->waits[space] = 0;
@@ -498,35 +593,25 @@ static void split_space(struct propagate *p, uint32_t space, struct plan *out)
                 (void)plan_apply_factor(p->context, out, space, factors[axis], axis);
 }
 
-static void take_boundary(const struct propagate *p, const struct plan *boundary, uint32_t space,
-                          struct plan *out)
-{
-    for (uint8_t position = 0; position < MESH_MAX_AXES; position++)
-        for (uint32_t axis = 0; axis < p->mesh->axis_count; axis++) {
-            const struct plan_cell *cell = &plan_space(boundary, space)[axis];
-            if (cell->factor != NDA_NO_FACTOR && cell->position == position)
-                (void)plan_apply_factor(p->context, out, space, cell->factor, axis);
-        }
-}
-
 void propagate_run(struct propagate *p, const struct plan *boundary, const struct propagate_constraint *list,
                    const bool *on, uint32_t count, struct plan *out)
 {
     const struct nda *n = p->n;
-    state(p, boundary, list, on, count);
-    for (uint32_t stage = 0; stage < STAGES; stage++)
+    know_boundary(p, boundary);
+    state(p, list, on, count);
+    for (uint32_t stage = 0; stage < STAGES; stage++) {
+        for (uint32_t i = 0; i < p->live_count; i++)
+            p->still[p->live[i]] &= (uint8_t)~(p->turns[p->live[i]] >> stage);
         do
             settle(p, stage);
         while (pull(p, list, on, count));
-    plan_copy(out, plan_context_start(p->context));
-    for (uint32_t i = 0; i < n->argument_count; i++)
-        take_boundary(p, boundary, n->arguments[i].space, out);
-    for (uint32_t i = 0; i < n->result_count; i++)
-        take_boundary(p, boundary, n->result_spaces[i], out);
-    for (uint32_t space = 0; space < n->space_count; space++)
-        if (n->spaces[space].kind != NDA_SPACE_ARGUMENT && n->spaces[space].kind != NDA_SPACE_RESULT &&
-            !is_gone(p, space))
+    }
+    plan_copy(out, &p->boundary.made);
+    for (uint32_t i = 0; i < p->live_count; i++) {
+        uint32_t space = p->live[i];
+        if (n->spaces[space].kind != NDA_SPACE_ARGUMENT && n->spaces[space].kind != NDA_SPACE_RESULT)
             split_space(p, space, out);
+    }
 }
 
 const struct spmd_form *propagate_forms(const struct propagate *p)

@@ -282,7 +282,7 @@ static void keep(struct making *making)
     }
 }
 
-void propagate_rules_create(const struct nda *n, struct propagate_rules *out)
+void propagate_rules_create(const struct nda *n, const uint8_t *gone, struct propagate_rules *out)
 {
     struct making *making = mem_zalloc(1, sizeof *making);
     making->n = n;
@@ -291,8 +291,10 @@ void propagate_rules_create(const struct nda *n, struct propagate_rules *out)
     out->dim_start = mem_zalloc((size_t)n->slot_count + 1, sizeof *out->dim_start);
     for (uint32_t space = 0; space < n->space_count; space++) {
         making->space = &n->spaces[space];
-        make(making);
-        keep(making);
+        if (!gone || !gone[space]) {
+            make(making);
+            keep(making);
+        }
         out->factor_start[space + 1] = (uint32_t)making->all_factors.count;
     }
     VEC_PUSH(&making->all_dims, PROPAGATE_NO_DIM); /* never empty */

@@ -27,7 +27,8 @@ struct propagate_rules {
     uint8_t *dims; /* [dim_start + factor]: the dim that holds the factor; PROPAGATE_NO_DIM */
 };
 
-void propagate_rules_create(const struct nda *n, struct propagate_rules *out);
+/* gone: by space, those that are not there and have no factors; NULL: none */
+void propagate_rules_create(const struct nda *n, const uint8_t *gone, struct propagate_rules *out);
 void propagate_rules_release(struct propagate_rules *rules); /* zeroed is fine */
 
 static inline uint32_t propagate_rules_count(const struct propagate_rules *rules, uint32_t space)

@@ -45,6 +45,12 @@ static void release_scratch(struct spmd_scratch *scratch)
     free(scratch);
 }
 
+void spmd_local_rest(struct spmd_local *local)
+{
+    release_scratch(local->scratch);
+    local->scratch = NULL;
+}
+
 void spmd_local_release(struct spmd_local *local)
 {
     if (!local)

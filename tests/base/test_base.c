@@ -5,6 +5,7 @@
 #include "base/size.h"
 #include "base/threads.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,37 @@ static void every_thread_does_its_share_once(void **state)
         for (uint32_t i = 0; i < THREADS_MOST; i++)
             assert_int_equal(sums[i], i < count ? i + 1 : 0);
     }
+}
+
+struct shared {
+    atomic_uint done, calls[100];
+    uint32_t waits; /* for so many to be done before its first: for others to take what is left */
+    uint32_t by[100];
+};
+
+static void take_one(void *user, uint32_t number, uint32_t i)
+{
+    struct shared *shared = user;
+    while (i == 0 && atomic_load(&shared->done) < shared->waits)
+        ;
+    shared->by[i] = number;
+    atomic_fetch_add(&shared->calls[i], 1);
+    atomic_fetch_add(&shared->done, 1);
+}
+
+/* Alone a thread does all; while the first is busy the other does what is left; each is done once. */
+static void what_is_shared_is_done_once(void **state)
+{
+    (void)state;
+    for (uint32_t threads = 1; threads <= 2; threads++)
+        for (uint32_t count = 0; count <= 100; count += 25) {
+            struct shared shared = {.waits = threads > 1 && count ? count - 1 : 0};
+            threads_share(threads, count, take_one, &shared);
+            for (uint32_t i = 0; i < 100; i++)
+                assert_int_equal(shared.calls[i], i < count);
+            for (uint32_t i = 1; i < count && shared.by[0] == 0; i++)
+                assert_int_equal(shared.by[i], threads - 1);
+        }
 }
 
 static void arena_gives_zeroed_aligned_memory(void **state)
@@ -212,6 +244,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(errors_have_one_text_each),
         cmocka_unit_test(every_thread_does_its_share_once),
+        cmocka_unit_test(what_is_shared_is_done_once),
         cmocka_unit_test(arena_gives_zeroed_aligned_memory),
         cmocka_unit_test(text_and_vectors_grow),
         cmocka_unit_test(sha256_matches_the_standard),

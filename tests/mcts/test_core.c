@@ -3,6 +3,7 @@
  * methods. */
 #include "support.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "landscape.h"
@@ -243,6 +244,47 @@ static void threads_and_processes_give_the_same(void **state)
     search_destroy(search);
     for (int i = 0; i < 3; i++)
         search_destroy(workers[i]);
+}
+
+static atomic_uint wholes; /* asked for */
+
+/* a little more than the estimate, by a rule that reorders what is close */
+static enum error_code price_exactly(void *session, const struct search_list *list, struct price *price,
+                                     struct cost *cost, struct error *e)
+{
+    enum error_code code = land_price(session, list, 0, price, cost, e);
+    uint64_t grain = (uint64_t)cost->c * HASH_GOLDEN >> 58;
+    atomic_fetch_add(&wholes, 1);
+    cost->c += cost->c / 1000 * (int64_t)grain / 64;
+    price->step_ps += price->step_ps / 1000 * (int64_t)grain / 64;
+    return code;
+}
+
+/* What settles the best plan is priced by two threads ahead of time, or in turn by one: the same states, and
+ * the same plan. */
+static void exact_prices_are_made_ahead(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        struct search_state states[2];
+        uint32_t asked[2];
+        for (uint32_t threads = 1; threads <= 2; threads++) {
+            struct search_domain *domain = land_create(seed, LAND_GROUPS);
+            struct search_options options = {.seed = seed, .rollouts = 600, .threads = (uint8_t)threads};
+            struct search *search = NULL;
+            bool reproducible;
+            struct error e = {0};
+            domain->price_whole = price_exactly;
+            atomic_store(&wholes, 0);
+            ASSERT_OK(search_create_on(domain, &options, &search, &e), &e);
+            ASSERT_OK(search_run(search, 2, 0, NULL, NULL, &states[threads - 1], NULL, &reproducible, &e),
+                      &e);
+            asked[threads - 1] = atomic_load(&wholes);
+            search_destroy(search);
+        }
+        assert_memory_equal(&states[0], &states[1], sizeof states[0]);
+        assert_in_range(asked[1], asked[0], asked[0] + states[0].best.count + CORE_ELITES);
+    }
 }
 
 static void seed_and_parallelism_are_part_of_the_result(void **state)
@@ -780,6 +822,7 @@ int main(void)
         cmocka_unit_test(small_landscapes_are_solved),
         cmocka_unit_test(never_worse_than_baselines_random_or_greedy),
         cmocka_unit_test(threads_and_processes_give_the_same),
+        cmocka_unit_test(exact_prices_are_made_ahead),
         cmocka_unit_test(seed_and_parallelism_are_part_of_the_result),
         cmocka_unit_test(the_budget_is_kept_exactly),
         cmocka_unit_test(the_budget_falls_with_the_program),

@@ -4,6 +4,7 @@
  * them, none too many, the same each time. */
 #include "small_support.h"
 
+#include "base/hash.h"
 #include "spmd/constraints.h"
 
 /* the plan that comes of argument dims split over axes, without constraints */
@@ -366,11 +367,53 @@ static void test_deep(void **state)
     text_release(&text);
 }
 
+/* A run knows nothing of the one before it: whichever of all constraints stand, and whatever the boundary,
+ * the plan and the forms are those of a propagation that has run once. */
+static void test_runs_are_apart(void **state)
+{
+    struct model model;
+    struct plan plans[2], out, fresh;
+    struct error e = {0};
+    struct spmd_constraints all;
+    struct rng rng = {7};
+    (void)state;
+    model_open(&model, "small/gpt.mlir", "data=4,model=2");
+    plan_of(&model, "fsdp:data+megatron:model", &plans[0]);
+    plan_of(&model, "batch:data", &plans[1]);
+    struct spmd_options options = spmd_default_options(&model.mesh);
+    ASSERT_OK(spmd_constraints_find(model.context, &plans[0], &options, NULL, 1, &all, &e), &e);
+    assert_true(all.count > 20); /* no effort: all candidates */
+    bool *on = mem_zalloc(all.count, sizeof *on);
+    struct propagate *propagate = propagate_create(model.context, NULL);
+    plan_init(&out, model.nda, &model.mesh);
+    plan_init(&fresh, model.nda, &model.mesh);
+    for (uint32_t run = 0; run < 12; run++) {
+        for (uint32_t i = 0; i < all.count; i++)
+            on[i] = rng_below(&rng, 12) < run;
+        struct propagate *once = propagate_create(model.context, NULL);
+        propagate_run(propagate, &plans[run % 3 == 2], all.list, on, all.count, &out);
+        propagate_run(once, &plans[run % 3 == 2], all.list, on, all.count, &fresh);
+        assert_int_equal(hash128_compare(out.hash, fresh.hash), 0);
+        assert_memory_equal(propagate_forms(propagate), propagate_forms(once),
+                            model.nda->program->value_count * sizeof *propagate_forms(once));
+        propagate_destroy(once);
+    }
+    propagate_destroy(propagate);
+    plan_release(&out);
+    plan_release(&fresh);
+    plan_release(&plans[0]);
+    plan_release(&plans[1]);
+    free(on);
+    spmd_constraints_release(&all);
+    model_close(&model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_products),   cmocka_unit_test(test_conflicts),
-        cmocka_unit_test(test_constraint), cmocka_unit_test(test_products_are_seen),
-        cmocka_unit_test(test_lists),      cmocka_unit_test(test_deep)};
+        cmocka_unit_test(test_products),      cmocka_unit_test(test_conflicts),
+        cmocka_unit_test(test_constraint),    cmocka_unit_test(test_products_are_seen),
+        cmocka_unit_test(test_lists),         cmocka_unit_test(test_deep),
+        cmocka_unit_test(test_runs_are_apart)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
