@@ -15,6 +15,8 @@ static void run(struct price_scratch *scratch, const struct spmd_local *local,
 {
     if (scratch->fold && !*unfolded)
         *unfolded = price_unfold(scratch, local, machine, NULL);
+    if (*unfolded && price_hides(machine))
+        price_unfolded_prepare(*unfolded);
     if (*unfolded)
         price_run_kernels((*unfolded)->scratch, &(*unfolded)->local, machine, NULL, out);
     else
@@ -52,7 +54,7 @@ void price_run_in_order(struct price_scratch *scratch, const struct spmd_local *
 {
     const struct price *early = &timed->early;
     struct price_unfolded *unfolded = timed->unfolded;
-    if (!timed->known || price_gather_room(machine, out) != price_gather_room(machine, early)) {
+    if (!timed->known) {
         run(scratch, local, machine, &unfolded, out);
         return;
     }

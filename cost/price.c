@@ -156,6 +156,7 @@ static bool is_hopeless(const struct price_scratch *scratch, struct price_unfold
 {
     if (!scratch->hopeless_ps || scratch->fold->unfolded)
         return false;
+    price_unfolded_prepare(unfolded); /* nobody is near the limit but what hides */
     price_run_kernels(unfolded->scratch, &unfolded->local, machine, NULL, near);
     bool hopeless = near->step_ps > scratch->hopeless_ps;
     if (!hopeless)
@@ -197,7 +198,7 @@ static struct price_unfolded *find_hiding_peak(struct price_scratch *scratch, co
 static void find_peak(struct price_scratch *scratch, const struct spmd_local *local,
                       const struct cost_machine *machine, struct price *out)
 {
-    if (machine->order == COST_ORDER_EITHER && machine->asynchronous && machine->backend->hides) {
+    if (machine->order == COST_ORDER_EITHER && price_hides(machine)) {
         price_hiding_order(scratch, local, out);
     } else if (machine->order == COST_ORDER_EITHER) {
         price_orders(scratch, local, out);
