@@ -60,7 +60,7 @@ struct hidden {
     uint32_t place;              /* in the program, from 1 on, barriers among the kernels */
     bool collective, early;      /* early: it waits for no product and no collective */
     bool barrier;
-    bool region; /* a loop or branch: its inside is ordered by itself */
+    bool region;          /* a loop or branch: its inside is ordered by itself */
     bool stalls, several; /* what it reads stalls; it stalls whatever reads it, having several results */
     uint8_t noted;        /* enum noted */
 };
@@ -78,9 +78,9 @@ struct price_graph {
     struct unit *units; /* arguments first, then in program order; the last one returns the results */
     size_t unit_room;
     uint32_t count;
-    uint32_t barriers;      /* units without kernels, behind the arguments */
+    uint32_t barriers;       /* units without kernels, behind the arguments */
     uint32_t first, kernels; /* those that are in units: of the program, or of a region */
-    uint32_t *unit_of;      /* per step of a kernel; NDA_NONE: of another region */
+    uint32_t *unit_of;       /* per step of a kernel; NDA_NONE: of another region */
     size_t unit_of_room;
     VEC(uint32_t) edges;
     VEC(uint32_t) stack;
@@ -102,7 +102,7 @@ struct price_graph {
     int64_t waited_ps;   /* that nothing was computed beside collectives */
     VEC(uint32_t) done;  /* per collective, in the order of their ends from the last one: its unit, .. */
     VEC(uint32_t) placed_then; /* .. and how many units ran behind that end */
-    struct kernel *line; /* the kernels in that order */
+    struct kernel *line;       /* the kernels in that order */
     size_t line_room;
 };
 

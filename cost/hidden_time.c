@@ -80,8 +80,7 @@ static void end_flight(const struct run *run, const struct price_graph *graph, u
         const struct kernel *kernel = &run->scratch->kernels[k];
         int64_t ps = times_trips(kernel->ps, run->local->steps[kernel->step].trips);
         more = price_next_in_unit(graph, unit, k);
-        run->trace[k] =
-            (struct price_interval){kernel->step, at, more ? at + ps : end, more ? 0 : wait_ps};
+        run->trace[k] = (struct price_interval){kernel->step, at, more ? at + ps : end, more ? 0 : wait_ps};
         at += ps;
     }
 }
@@ -142,6 +141,16 @@ static int64_t trace_graph(const struct run *run, const struct price_graph *grap
     return clock;
 }
 
+/* gathers that run as one are there together, when the first of them is */
+static void trace_led(const struct run *run)
+{
+    for (uint32_t i = 0; i < run->scratch->kernel_count; i++) {
+        uint32_t led_by = run->scratch->kernels[i].led_by;
+        if (led_by)
+            run->trace[i].start_ps = run->trace[i].end_ps = run->trace[led_by - 1].end_ps;
+    }
+}
+
 /* ---------------------------------------------------------------- loops and branches */
 static struct hidden_region *innermost(const struct run *run)
 {
@@ -187,8 +196,7 @@ static void end_region(const struct run *run, uint32_t end, bool branch)
     add_sums(&innermost(run)->sums, sums);
     if (run->trace) {
         const struct kernel *kernels = run->scratch->kernels;
-        run->trace[region.mark] =
-            (struct price_interval){kernels[region.mark].step, 0, taken_ps(sums), 0};
+        run->trace[region.mark] = (struct price_interval){kernels[region.mark].step, 0, taken_ps(sums), 0};
         run->trace[end] = (struct price_interval){kernels[end].step, taken_ps(sums), taken_ps(sums), 0};
     }
 }
@@ -201,18 +209,13 @@ static void take_kernel(const struct run *run, uint32_t at)
     case SPMD_BRANCH:
         VEC_PUSH(&run->scratch->regions, ((struct hidden_region){.mark = at, .first = at + 1}));
         return;
-    case SPMD_LOOP_BODY:
-        end_part(run, at);
-        return;
-    case SPMD_BRANCH_NEXT:
-        end_alternative(run, at);
-        return;
+    case SPMD_LOOP_BODY: end_part(run, at); return;
+    case SPMD_BRANCH_NEXT: end_alternative(run, at); return;
     case SPMD_LOOP_END:
     case SPMD_BRANCH_END:
         end_region(run, at, run->local->steps[kernel->step].kind == SPMD_BRANCH_END);
         return;
-    default:
-        add_kernel(run, kernel, innermost(run));
+    default: add_kernel(run, kernel, innermost(run));
     }
 }
 
@@ -248,8 +251,10 @@ void price_run_hiding(struct price_scratch *scratch, const struct spmd_local *lo
     if (scratch->kernel_count) {
         const struct price_graph *graph = price_hidden_graph(scratch, local);
         sums.waited_ps += graph->waited_ps;
-        if (trace)
+        if (trace) {
             trace_graph(&run, graph);
+            trace_led(&run);
+        }
     }
     out->matmul_ps = sums.matmul_ps;
     out->compute_ps = sums.matmul_ps + sums.other_ps;

@@ -92,7 +92,8 @@ static void note_kernels(struct price_graph *graph, const struct unit *unit, str
     hidden->early = step_is_local(step->kind) &&
                     (step->kind != SPMD_OP || step_info(graph->scratch, step)->class != OP_MATMUL);
     hidden->region = step->kind == SPMD_LOOP || step->kind == SPMD_BRANCH;
-    for (uint32_t k = unit->first, more = !hidden->region; more; k = more = price_next_in_unit(graph, unit, k))
+    for (uint32_t k = unit->first, more = !hidden->region; more;
+         k = more = price_next_in_unit(graph, unit, k))
         hidden->ps += believed_ps(graph, &kernels[k]);
 }
 
@@ -191,8 +192,7 @@ static void note_units(struct price_graph *graph)
 {
     const struct price_scratch *scratch = graph->scratch;
     uint32_t arguments = graph->local->argument_count, barrier = 0;
-    for (uint32_t unit = arguments + graph->barriers, place = 1; unit < graph->count;
-         unit++) {
+    for (uint32_t unit = arguments + graph->barriers, place = 1; unit < graph->count; unit++) {
         uint32_t step = scratch->kernels[graph->units[unit].first].step;
         while (barrier < graph->barriers && scratch->barriers[barrier].step < step)
             describe(graph, arguments + barrier++, place++);

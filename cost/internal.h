@@ -392,7 +392,7 @@ struct price_scratch {
     size_t reached_room;
     uint32_t *combined_last, combined_count; /* place of the last member in the line */
     size_t combined_room;
-    struct price_graph *graph; /* owned; graph.h, made by schedule.c at first use */
+    struct price_graph *graph;        /* owned; graph.h, made by schedule.c at first use */
     struct price_graph *region_graph; /* likewise, of a part of a loop or branch */
     bool hidden_graph;                /* graph is of this pricing, in the order that hides collectives */
     VEC(struct hidden_region) regions;

@@ -114,8 +114,7 @@ static int64_t run_kernel(struct run *run, uint32_t index)
     const struct kernel *kernel = &run->scratch->kernels[index];
     const struct spmd_step *step = &run->local->steps[kernel->step];
     const struct root *roots = run->scratch->pool + kernel->roots;
-    int64_t ps = times_trips(kernel->ps, step->trips), start = 0,
-            before = run->clock.compute_ps;
+    int64_t ps = times_trips(kernel->ps, step->trips), start = 0, before = run->clock.compute_ps;
     struct value_times times = {.of_weights =
                                     step->result_count ? run->scratch->times[step->results].of_weights : 0};
     for (uint32_t i = 0; i < kernel->root_count; i++) {

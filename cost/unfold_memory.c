@@ -211,7 +211,8 @@ static void take_all_operands(struct price_unfolded *out)
 static void find_regions(struct price_unfolded *out)
 {
     struct price_scratch *scratch = out->scratch;
-    uint32_t open = SPMD_NONE; /* the innermost one; that around it stands in its loop_end until its end is known */
+    uint32_t open =
+        SPMD_NONE; /* the innermost one; that around it stands in its loop_end until its end is known */
     GROW(scratch->loop_end, scratch->loop_room, (size_t)out->work->placed + 1);
     for (uint32_t i = 0; i < out->work->placed; i++) {
         uint8_t kind = out->local.steps[i].kind;
