@@ -21,6 +21,10 @@ bool price_is_beaten(struct price_scratch *scratch, const struct spmd_local *loc
 void price_run_in_order(struct price_scratch *scratch, const struct spmd_local *local,
                         const struct cost_machine *machine, const struct price_timed *timed,
                         struct price *out);
+/* price.c: the time of kernels that nobody needs in their order: computations, of a fold those of all layers,
+ * and half of what collectives take, which is about as much as computes beside them */
+void price_sum_kernels(const struct price_scratch *scratch, const struct spmd_local *local,
+                       struct price *out);
 /* makespan.c: the makespan of the kernels; out has its memory already. trace: NULL, or room for one interval
  * a kernel. */
 void price_run_kernels(struct price_scratch *scratch, const struct spmd_local *local,
