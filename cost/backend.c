@@ -36,7 +36,6 @@ static const struct cost_backend backends[COST_COMPILERS] = {
                       .kernel_bytes = {.rows = 3.4, .element = 3.6, .apart = 16}, /* measured there, too */
                       .columns_ps = 7 * US,
                       .asynchronous = true,
-                      .gradients_late = true,
                       .lays_out = true,
                       .hides = true,
                       .remat_memory = 80,
@@ -45,7 +44,6 @@ static const struct cost_backend backends[COST_COMPILERS] = {
                       .remat_least = 53,       /* the most that was seen: 109.1 to 57.3 GiB */
                       .remat_least_wide = 70,  /* t2b for A100, three plans: 64, 66, 70 */
                       .remat_moves = 4,        /* t2b: 1.0 to 1.2 ms a GB, in products and kernels */
-                      .prefetch_bytes = 2000 * MIB,
                       .combine_bytes = 30 * MIB,
                       .shares = gpu_shares,
                       .share_count = sizeof gpu_shares / sizeof *gpu_shares,
@@ -73,7 +71,6 @@ static const struct cost_backend backends[COST_COMPILERS] = {
                       .asynchronous = true,
                       .blocking = 1 << SPMD_ALL_GATHER | 1 << SPMD_ALL_REDUCE | 1 << SPMD_REDUCE_SCATTER |
                                   1 << SPMD_ALL_TO_ALL,
-                      .prefetch_bytes = 1000 * MIB,
                       .reduce_bytes = 120 * MIB, /* xla_jf_crs_combiner_threshold_in_bytes */
                       .source = "libtpu 0.0.51 compiled ahead of time: memory; its overlap is not measured"},
 };

@@ -73,8 +73,7 @@ struct cost_backend {
     int64_t columns_ps;                    /* of a sum of columns beside its bytes, by COST_FUSE_COLUMNS */
     /* collectives run beside computation, in program order on one stream; false: they block it */
     bool asynchronous;
-    uint16_t blocking;   /* bits of enum spmd_step_kind: collectives that block it all the same */
-    bool gradients_late; /* what no product needs (weights' gradients) runs behind what products wait for */
+    uint16_t blocking; /* bits of enum spmd_step_kind: collectives that block it all the same */
     /* Where temporaries take more than a part of memory, what they hold is computed again instead. Of a
      * device's memory so many hundredths, less arguments and results, of that so many are left to
      * temporaries; what they take then is less, in hundredths, since the compiler counts more than there is;
@@ -84,18 +83,17 @@ struct cost_backend {
     /* It lays arrays out as its collectives and reductions want them and passes that on to what their
      * operands are computed of: emitted modules ask for nothing (spmd_options.keep_layouts). */
     bool lays_out;
-    /* it orders the program to hide collectives, which is what memory is priced in (hiding.c) */
+    /* it orders the program to hide collectives: time and memory are those of that order (hiding.c) */
     bool hides;
     bool least_order; /* it tries several orders of the program and keeps the one of the least peak */
     bool best_fit;    /* temporaries are placed in the order of the program, what lies idle
                                   * between them counts (heap.c); false: no more than what is alive */
     /* .. at least and at most so many thousandths of what is alive; best_fit */
     uint16_t idle_least, idle_most;
-    bool tiled;             /* arrays stand in tiles of 8 x 128 elements (tiles.c) */
-    bool results_apart;     /* no temporary lies in a result's memory before it is written */
-    bool reduces_in_place;  /* an all_reduce of its own writes over its operand */
-    bool scatters_in_host;  /* a wider reduce_scatter is an all_reduce; its readers read their slices */
-    int64_t prefetch_bytes; /* at most so much of gathered weights waits for its first reader */
+    bool tiled;            /* arrays stand in tiles of 8 x 128 elements (tiles.c) */
+    bool results_apart;    /* no temporary lies in a result's memory before it is written */
+    bool reduces_in_place; /* an all_reduce of its own writes over its operand */
+    bool scatters_in_host; /* a wider reduce_scatter is an all_reduce; its readers read their slices */
     int64_t
         combine_bytes; /* gathers of weights, reductions of gradients: combined up to so many bytes; 0: not */
     /* all_reduces, also those that reduce_scatters are (scatters_in_host), are combined up to so many bytes

@@ -15,6 +15,8 @@ static void run(struct price_scratch *scratch, const struct spmd_local *local,
 {
     if (scratch->fold && !*unfolded)
         *unfolded = price_unfold(scratch, local, machine, NULL);
+    if (*unfolded && price_hides(machine))
+        price_unfolded_prepare(*unfolded);
     if (*unfolded)
         price_run_kernels((*unfolded)->scratch, &(*unfolded)->local, machine, NULL, out);
     else
@@ -28,11 +30,24 @@ static void note_kernels(struct price_scratch *scratch)
         scratch->at[scratch->kernels[kernel].step] = kernel;
 }
 
+/* Do computations alone take longer? No collective need be put in order then. */
+static bool computes_longer(const struct price_scratch *scratch, const struct spmd_local *local,
+                            struct price *out)
+{
+    struct price sums = {.peak_order = COST_ORDER_PROGRAM};
+    price_sum_kernels(scratch, local, &sums);
+    if (sums.compute_ps > scratch->beaten_ps)
+        *out = sums;
+    return sums.compute_ps > scratch->beaten_ps;
+}
+
 bool price_is_beaten(struct price_scratch *scratch, const struct spmd_local *local,
                      const struct cost_machine *machine, struct price_timed *timed, struct price *out)
 {
     if (!scratch->beaten_ps)
         return false;
+    if (computes_longer(scratch, local, out))
+        return true;
     note_kernels(scratch);
     timed->early.peak_order = COST_ORDER_PROGRAM;
     run(scratch, local, machine, &timed->unfolded, &timed->early);
@@ -52,7 +67,7 @@ void price_run_in_order(struct price_scratch *scratch, const struct spmd_local *
 {
     const struct price *early = &timed->early;
     struct price_unfolded *unfolded = timed->unfolded;
-    if (!timed->known || price_gather_room(machine, out) != price_gather_room(machine, early)) {
+    if (!timed->known) {
         run(scratch, local, machine, &unfolded, out);
         return;
     }

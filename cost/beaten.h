@@ -9,6 +9,11 @@ struct price_timed {
     struct price early;              /* the times as if nothing was held */
     bool known;                      /* early is */
 };
+/* Does the machine's compiler order the program to hide collectives? */
+static inline bool price_hides(const struct cost_machine *machine)
+{
+    return machine->asynchronous && machine->backend->hides;
+}
 /* before the memory: is the step beyond beaten_ps, whatever the plan holds? Then *out has the times. */
 bool price_is_beaten(struct price_scratch *scratch, const struct spmd_local *local,
                      const struct cost_machine *machine, struct price_timed *timed, struct price *out);
@@ -16,13 +21,18 @@ bool price_is_beaten(struct price_scratch *scratch, const struct spmd_local *loc
 void price_run_in_order(struct price_scratch *scratch, const struct spmd_local *local,
                         const struct cost_machine *machine, const struct price_timed *timed,
                         struct price *out);
+/* price.c: the time of kernels that nobody needs in their order: computations, of a fold those of all layers,
+ * and half of what collectives take, which is about as much as computes beside them */
+void price_sum_kernels(const struct price_scratch *scratch, const struct spmd_local *local,
+                       struct price *out);
 /* makespan.c: the makespan of the kernels; out has its memory already. trace: NULL, or room for one interval
  * a kernel. */
 void price_run_kernels(struct price_scratch *scratch, const struct spmd_local *local,
                        const struct cost_machine *machine, struct price_interval *trace, struct price *out);
+/* hidden_time.c: the same of a backend that orders the program to hide collectives */
+void price_run_hiding(struct price_scratch *scratch, const struct spmd_local *local,
+                      struct price_interval *trace, struct price *out);
 /* .. forgets the times of a run, for another one */
 void price_rewind(struct price_scratch *scratch, const struct spmd_local *local);
-/* .. bytes of gathered weights that may wait beside what is held */
-int64_t price_gather_room(const struct cost_machine *machine, const struct price *price);
 
 #endif

@@ -392,7 +392,7 @@ void price_fuse(struct price_scratch *scratch, const struct spmd_local *local)
     find_uses(scratch, local);
     for (uint32_t argument = 0; argument < local->argument_count; argument++) {
         begin_value(&scratch->values[argument]);
-        scratch->times[argument] = (struct value_times){.of_weights = 1, .ahead = 1};
+        scratch->times[argument] = (struct value_times){.of_weights = 1};
     }
     for (uint32_t i = 0; i < local->step_count; i++) {
         const struct spmd_step *step = &local->steps[i];

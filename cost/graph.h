@@ -60,6 +60,7 @@ struct hidden {
     uint32_t place;              /* in the program, from 1 on, barriers among the kernels */
     bool collective, early;      /* early: it waits for no product and no collective */
     bool barrier;
+    bool region;          /* a loop or branch: its inside is ordered by itself */
     bool stalls, several; /* what it reads stalls; it stalls whatever reads it, having several results */
     uint8_t noted;        /* enum noted */
 };
@@ -77,7 +78,9 @@ struct price_graph {
     struct unit *units; /* arguments first, then in program order; the last one returns the results */
     size_t unit_room;
     uint32_t count;
-    uint32_t *unit_of; /* per step of a kernel */
+    uint32_t barriers;       /* units without kernels, behind the arguments */
+    uint32_t first, kernels; /* those that are in units: of the program, or of a region */
+    uint32_t *unit_of;       /* per step of a kernel; NDA_NONE: of another region */
     size_t unit_of_room;
     VEC(uint32_t) edges;
     VEC(uint32_t) stack;
@@ -96,7 +99,10 @@ struct price_graph {
     uint32_t *computations, *dones; /* heaps of units */
     size_t computation_room, done_room;
     VEC(uint32_t) fresh; /* computations that stall, or did, in the order of their time */
-    struct kernel *line; /* the kernels in that order */
+    int64_t waited_ps;   /* that nothing was computed beside collectives */
+    VEC(uint32_t) done;  /* per collective, in the order of their ends from the last one: its unit, .. */
+    VEC(uint32_t) placed_then; /* .. and how many units ran behind that end */
+    struct kernel *line;       /* the kernels in that order */
     size_t line_room;
 };
 
@@ -109,8 +115,14 @@ static inline uint32_t price_next_in_unit(const struct price_graph *graph, const
     return k < unit->last ? k + 1 : 0;
 }
 
+/* schedule.c: the units of the kernels first .. first + count - 1, the inside of a loop or branch; what is
+ * made elsewhere is there before. *graph is made at first use. */
+void price_region_units(struct price_scratch *scratch, const struct spmd_local *local,
+                        struct price_graph **graph, uint32_t first, uint32_t count);
 /* hiding.c: the order of the units, which are as make_units leaves them; kernels have their times */
 void price_order_hiding(struct price_graph *graph);
+/* schedule.c, after price_times: the units of all kernels in that order */
+const struct price_graph *price_hidden_graph(struct price_scratch *scratch, const struct spmd_local *local);
 /* overwrites.c, by least_order: the graph's waits; units and edges are there */
 void price_find_overwrites(struct price_graph *graph);
 

@@ -35,6 +35,7 @@ enum {
 struct sweep {
     struct price_graph *graph;
     int64_t now_ps, until_ps;     /* since the end; when the collective under way has had its time */
+    int64_t computed_ps, then_ps; /* so far, and when that collective's end was placed */
     uint32_t flying;              /* 1 + that one's unit; 0: none */
     uint32_t left;                /* units that are not placed */
     uint32_t last;                /* none behind this one is left */
@@ -90,7 +91,9 @@ static void note_kernels(struct price_graph *graph, const struct unit *unit, str
     hidden->collective = spmd_step_is_collective(step);
     hidden->early = step_is_local(step->kind) &&
                     (step->kind != SPMD_OP || step_info(graph->scratch, step)->class != OP_MATMUL);
-    for (uint32_t k = unit->first, more = 1; more; k = more = price_next_in_unit(graph, unit, k))
+    hidden->region = step->kind == SPMD_LOOP || step->kind == SPMD_BRANCH;
+    for (uint32_t k = unit->first, more = !hidden->region; more;
+         k = more = price_next_in_unit(graph, unit, k))
         hidden->ps += believed_ps(graph, &kernels[k]);
 }
 
@@ -189,10 +192,9 @@ static void note_units(struct price_graph *graph)
 {
     const struct price_scratch *scratch = graph->scratch;
     uint32_t arguments = graph->local->argument_count, barrier = 0;
-    for (uint32_t unit = arguments + (uint32_t)scratch->barrier_count, place = 1; unit < graph->count;
-         unit++) {
+    for (uint32_t unit = arguments + graph->barriers, place = 1; unit < graph->count; unit++) {
         uint32_t step = scratch->kernels[graph->units[unit].first].step;
-        while (barrier < scratch->barrier_count && scratch->barriers[barrier].step < step)
+        while (barrier < graph->barriers && scratch->barriers[barrier].step < step)
             describe(graph, arguments + barrier++, place++);
         describe(graph, unit, place++);
     }
@@ -292,6 +294,13 @@ static bool merges(const struct price_graph *graph, uint32_t self, uint32_t othe
     return false;
 }
 
+static void compute(struct sweep *sweep, uint32_t unit)
+{
+    sweep->now_ps += sweep->graph->hidden[unit].ps;
+    sweep->computed_ps += sweep->graph->hidden[unit].ps;
+    place(sweep, unit);
+}
+
 /* the best computation, and what is merged with it */
 static void compute_next(struct sweep *sweep)
 {
@@ -299,8 +308,7 @@ static void compute_next(struct sweep *sweep)
     uint32_t next, first = sweep->computations ? graph->computations[0] : break_circle(sweep);
     do {
         next = sweep->computations ? pop(graph, graph->computations, &sweep->computations) : first;
-        sweep->now_ps += graph->hidden[next].ps;
-        place(sweep, next);
+        compute(sweep, next);
     } while (sweep->computations && merges(graph, next, graph->computations[0]));
 }
 
@@ -318,28 +326,41 @@ static void wait_for_stalled(struct sweep *sweep)
     }
 }
 
+/* the end of the best collective */
+static void end_collective(struct sweep *sweep)
+{
+    struct price_graph *graph = sweep->graph;
+    uint32_t next = pop(graph, graph->dones, &sweep->dones);
+    sweep->flying = next + 1;
+    sweep->until_ps = sweep->now_ps + graph->hidden[next].ps;
+    sweep->then_ps = sweep->computed_ps;
+    VEC_PUSH(&graph->done, next);
+    VEC_PUSH(&graph->placed_then, graph->count - graph->local->argument_count - sweep->left);
+}
+
+/* the begin of the collective under way; what was not computed beside it is waited for */
+static void begin_collective(struct sweep *sweep)
+{
+    uint32_t next = sweep->flying - 1;
+    int64_t alone_ps = sweep->graph->hidden[next].ps - (sweep->computed_ps - sweep->then_ps);
+    sweep->graph->waited_ps += alone_ps > 0 ? alone_ps : 0;
+    sweep->now_ps = sweep->now_ps > sweep->until_ps ? sweep->now_ps : sweep->until_ps;
+    sweep->flying = 0;
+    place(sweep, next);
+}
+
 static void run_next(struct sweep *sweep)
 {
     struct price_graph *graph = sweep->graph;
-    uint32_t next;
     wait_for_stalled(sweep);
-    if (graph->stack.count) {
-        next = graph->stack.at[--graph->stack.count];
-        sweep->now_ps += graph->hidden[next].ps;
-    } else if (!sweep->flying && sweep->dones) {
-        next = pop(graph, graph->dones, &sweep->dones);
-        sweep->flying = next + 1;
-        sweep->until_ps = sweep->now_ps + graph->hidden[next].ps;
-        return;
-    } else if (sweep->flying && issues(sweep)) {
-        next = sweep->flying - 1;
-        sweep->now_ps = sweep->now_ps > sweep->until_ps ? sweep->now_ps : sweep->until_ps;
-        sweep->flying = 0;
-    } else {
+    if (graph->stack.count)
+        compute(sweep, graph->stack.at[--graph->stack.count]);
+    else if (!sweep->flying && sweep->dones)
+        end_collective(sweep);
+    else if (sweep->flying && issues(sweep))
+        begin_collective(sweep);
+    else
         compute_next(sweep);
-        return;
-    }
-    place(sweep, next);
 }
 
 void price_order_hiding(struct price_graph *graph)
@@ -350,9 +371,12 @@ void price_order_hiding(struct price_graph *graph)
     GROW(graph->computations, graph->computation_room, graph->count);
     GROW(graph->dones, graph->done_room, graph->count);
     note_units(graph);
-    graph->stack.count = graph->fresh.count = 0;
-    place(&sweep, graph->count - 1);
-    for (uint32_t unit = arguments; unit + 1 < graph->count; unit++)
+    graph->stack.count = graph->fresh.count = graph->done.count = graph->placed_then.count = 0;
+    graph->waited_ps = 0;
+    bool whole = graph->kernels == graph->scratch->kernel_count; /* the last unit returns the results */
+    if (whole)
+        place(&sweep, graph->count - 1);
+    for (uint32_t unit = arguments; unit + whole < graph->count; unit++)
         if (graph->units[unit].users == 0)
             make_ready(&sweep, unit, false);
     while (sweep.left)

@@ -14,8 +14,7 @@
  *   epilogue.c   facts of products: what is stored instead of their results
  *   updates.c    what is written into a part of a buffer, and when the rest is copied first
  *   siblings.c   kernels that read the same arrays, or that compute from a product's result, and run as one
- *   late.c       what runs behind the rest, in lists by what it waits for
- *   prefetch.c   before which kernels gathers of weights are issued
+ *   looped.c     loops that send nothing
  *   combine.c    reduce_scatters that the compiler makes one op of
  *   schedule.c   another order of the kernels: depth first, or by memory
  *   overwrites.c what is written over an argument runs behind its readers
@@ -24,6 +23,8 @@
  *   lend.c       temporaries in the memory of results that are not written yet
  *   heap.c       places of the temporaries, and what lies idle between them
  *   blocks.c     copies that put gathered blocks in order
+ *   hiding.c     the order that hides collectives
+ *   hidden_time.c  .. and its makespan
  *   unfold.c     of a fold: the kernels of all layers, for the makespan
  *   unfold_memory.c  .. their peak, where the order hides collectives
  *   least.c      what a step takes at least, without a walk
@@ -205,11 +206,7 @@ enum { ROOTS_MAX = 64 };
 /* When a buffer is there: on the streams, and along the longest chain of dependencies. */
 struct value_times {
     int64_t ready_ps, path_ps;
-    uint32_t gather; /* 1 + its number among the gathers of weights that ran ahead; 0: none */
-    uint32_t late;   /* late.c: list of what waits for the late collective that it is computed from; or 0 */
-    uint32_t wanted; /* prefetch.c: 1 + the first collective that reads it; 0: none */
     uint8_t of_weights; /* computed from arguments without a matrix product: set by price_times */
-    uint8_t ahead;      /* .. and without a collective */
 };
 
 enum step_fate {
@@ -265,10 +262,7 @@ struct kernel {
     bool follows;      /* it is the next of one */
     bool beside;       /* of the chain's all_reduces: it runs as one with the one before it */
     bool looped;       /* of a loop that sends nothing, its marks included: collectives pass it by */
-    uint8_t traits;    /* late.c: bits KERNEL_*, as price_late_begin found them */
 };
-/* a collective; a computation (neither: a mark); to run behind what products wait for; of weights alone */
-enum { KERNEL_SENDS = 1, KERNEL_COMPUTES = 2, KERNEL_LATE = 4, KERNEL_OF_WEIGHTS = 8 };
 
 /* An optimization_barrier outside loops, where the compiler orders the program with it: the buffers of its
  * operands, in the pool, the barrier that those are read through, and its step. */
@@ -295,23 +289,15 @@ struct reduction {
     bool taken;
 };
 
-/* What runs behind the rest (late.c): per kernel the next one of its list, and the list of the late
- * collective of that number (0: of none). */
-struct late_kernel {
-    uint32_t next, first, last; /* 1 + kernel; first, last: of list i in entry i */
-    uint32_t member;            /* 1 + the member before it of the collective that it is part of */
-    uint32_t behind;            /* collectives of the chain that stand before it */
-    uint32_t group;             /* of late collective i in entry i: the group that it belongs to; 0: none */
-    /* of group i in entry i: its list, the number of its last member; members that are not issued, the last
-     * that was held; what those held take together, when their operands are there */
-    uint32_t list, number, members, held;
-    int64_t held_ps, ready_ps;
-    /* prefetch.c: 1 + the first gather that is issued before this kernel; of a gather 1 + the next one of its
-     * list, and whether it is in one, 1 + the first of those that it leads (led_by); of a collective whether
-     * it was taken up, and when it was let go, in time from the end of its region */
-    uint32_t issue, issue_next, leads;
-    bool issued, taken;
-    int64_t left_ps;
+/* What hidden_time.c knows of a loop or branch whose end has not come. */
+struct hidden_sums {
+    int64_t matmul_ps, other_ps, communication_ps; /* x trips */
+    int64_t waited_ps;                             /* that nothing is computed beside collectives */
+};
+struct hidden_region {
+    uint32_t mark, first;             /* its first kernel, and that of the part which is open */
+    bool sends;                       /* there are collectives in that part, but for regions in it */
+    struct hidden_sums sums, slowest; /* slowest: of a branch's regions so far */
 };
 
 /* Where a buffer takes memory: during times from .. until - 1 of the line (memory.c). */
@@ -406,11 +392,10 @@ struct price_scratch {
     size_t reached_room;
     uint32_t *combined_last, combined_count; /* place of the last member in the line */
     size_t combined_room;
-    struct late_kernel *late;
-    size_t late_room; /* per kernel + 1 */
-    uint32_t *waiting;
-    size_t waiting_room;       /* per kernel + 1 */
-    struct price_graph *graph; /* owned; graph.h, made by schedule.c at first use */
+    struct price_graph *graph;        /* owned; graph.h, made by schedule.c at first use */
+    struct price_graph *region_graph; /* likewise, of a part of a loop or branch */
+    bool hidden_graph;                /* graph is of this pricing, in the order that hides collectives */
+    VEC(struct hidden_region) regions;
     const struct price_fold
         *fold;               /* of the pricing that is under way; NULL: the program is whole. Borrowed */
     int64_t *part_deltas[2]; /* of a fold: deltas of what its parts 1 and 2 make */
@@ -512,29 +497,11 @@ bool price_keeps_apart(const struct price_scratch *scratch, uint32_t leader, uin
 void price_combine_reductions(struct price_scratch *scratch, const struct spmd_local *local);
 /* schedule.c: the last kernel of the unit that begins with this one and whose kernels follow one another */
 uint32_t price_unit_end(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel);
-/* late.c: the list of late collectives of what is there from the beginning (parameters, moments) */
-static inline uint32_t price_idle_list(const struct price_scratch *scratch)
-{
-    return (uint32_t)scratch->kernel_count + 1;
-}
-/* sets `looped` of all kernels */
+/* looped.c: sets `looped` of all kernels */
 void price_find_looped(struct price_scratch *scratch, const struct spmd_local *local);
-/* finds the traits of all kernels; none is late yet */
-void price_late_begin(struct price_scratch *scratch, const struct spmd_local *local);
-/* the list that runs when late collective `number` is done; LATE_NONE: its group has later members */
-#define LATE_NONE UINT32_MAX
-uint32_t price_late_list(const struct price_scratch *scratch, uint32_t number);
-/* puts a late kernel, which `behind` collectives of the chain stand before, into the list of the last late
- * collective that it is computed from; late collectives are numbered from 1 on, in `count`, those of one
- * group once */
-void price_late_add(struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel,
-                    uint32_t behind, uint32_t *count);
 /* price.c: evaluator_measure, of a fresh scratch */
 void price_measure(struct price_scratch *scratch, const struct spmd_local *local,
                    const struct cost_machine *machine, enum cost_order order, struct price_measured *out);
-/* prefetch.c, right after price_late_begin: puts gathers of weights into the lists of the kernels that they
- * are issued before */
-void price_prefetch(struct price_scratch *scratch, const struct spmd_local *local);
 /* Collectives that run as one: the members of a tuple op, or those that the compiler combines. */
 struct joined {
     int64_t bytes, ps; /* what those so far move and take */
@@ -572,13 +539,16 @@ struct price_unfolded {
     struct price_scratch *scratch; /* owned: kernels, pool, times, uses */
     struct spmd_local local;       /* a view: its steps are the kernels'; values have bytes */
     struct unfold *work;
+    bool prepared;
 };
 /* after price_times, of a scratch with a fold, whose `at` says which kernel a step is; borrowed from it until
  * its next pricing. shorter: one of fold.shorter; NULL: all layers */
 struct price_unfolded *price_unfold(struct price_scratch *scratch, const struct spmd_local *local,
                                     const struct cost_machine *machine, const struct fold_shorter *shorter);
 void price_unfolded_destroy(struct price_unfolded *unfolded);
-/* unfold_memory.c, of what price_unfold gave: puts the peak of the order that hides collectives in place of
+/* unfold_memory.c, of what price_unfold gave: what orders its kernels and prices their memory; once */
+void price_unfolded_prepare(struct price_unfolded *unfolded);
+/* .. puts the peak of the order that hides collectives in place of
  * the fold's. false: there are loops or branches, of which it knows nothing. */
 bool price_unfolded_peak(struct price_unfolded *unfolded, struct price *out);
 /* unfold_deep.c, of a scratch whose fold is deep: the same, told from shorter programs */

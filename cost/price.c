@@ -130,10 +130,7 @@ static void add_rematerialised(const struct cost_machine *machine, struct price 
     out->compute_ps += ps;
 }
 
-/* The time of kernels that nobody needs in their order: computations, and half of what collectives take,
- * which is about as much as computes beside them. */
-static void sum_kernels(const struct price_scratch *scratch, const struct spmd_local *local,
-                        struct price *out)
+void price_sum_kernels(const struct price_scratch *scratch, const struct spmd_local *local, struct price *out)
 {
     for (size_t i = 0; i < scratch->kernel_count; i++) {
         const struct kernel *kernel = &scratch->kernels[i];
@@ -156,6 +153,7 @@ static bool is_hopeless(const struct price_scratch *scratch, struct price_unfold
 {
     if (!scratch->hopeless_ps || scratch->fold->unfolded)
         return false;
+    price_unfolded_prepare(unfolded); /* nobody is near the limit but what hides */
     price_run_kernels(unfolded->scratch, &unfolded->local, machine, NULL, near);
     bool hopeless = near->step_ps > scratch->hopeless_ps;
     if (!hopeless)
@@ -197,7 +195,7 @@ static struct price_unfolded *find_hiding_peak(struct price_scratch *scratch, co
 static void find_peak(struct price_scratch *scratch, const struct spmd_local *local,
                       const struct cost_machine *machine, struct price *out)
 {
-    if (machine->order == COST_ORDER_EITHER && machine->asynchronous && machine->backend->hides) {
+    if (machine->order == COST_ORDER_EITHER && price_hides(machine)) {
         price_hiding_order(scratch, local, out);
     } else if (machine->order == COST_ORDER_EITHER) {
         price_orders(scratch, local, out);
@@ -222,7 +220,7 @@ void price_local(const struct spmd_local *local, const struct cost_machine *mach
     if (!s->left_open)
         rematerialise(machine, out);
     if (s->far_bytes && price_least_peak(out) > s->far_bytes)
-        sum_kernels(s, local, out);
+        price_sum_kernels(s, local, out);
     else if (!s->left_open)
         price_run_in_order(s, local, machine, &timed, out);
     add_rematerialised(machine, out);

@@ -741,7 +741,7 @@ void price_times(struct price_scratch *scratch, const struct spmd_local *local,
     struct price_rates rates = price_rates_of(machine);
     struct joining joining = {.count = 0};
     bool copies = scratch->rules & COST_FUSE_COPIES;
-    if (machine->backend->gradients_late)
+    if (machine->backend->hides)
         price_find_looped(scratch, local);
     for (size_t i = 0; i < scratch->kernel_count; i++) {
         struct kernel *k = &scratch->kernels[i];

@@ -57,9 +57,11 @@ static void add_roots(struct price_graph *graph, uint32_t self, uint32_t roots, 
 {
     for (uint32_t root = roots; root < roots + count; root++) {
         uint32_t value = graph->scratch->pool[root].value, step = graph->local->values[value].step;
-        add_read(graph, self, step == SPMD_NONE ? value : graph->unit_of[step]);
+        uint32_t from = step == SPMD_NONE ? value : graph->unit_of[step];
+        if (from != NDA_NONE)
+            add_read(graph, self, from);
     }
-    if (behind)
+    if (behind && graph->barriers)
         add_read(graph, self, graph->local->argument_count + behind - 1);
 }
 
@@ -112,16 +114,16 @@ static void add_gathered(struct price_graph *graph)
     }
 }
 
-/* the units of a program that price_fuse has seen */
-static struct price_graph *make_units(struct price_scratch *scratch, const struct spmd_local *local)
+static struct price_graph *begin_units(struct price_scratch *scratch, const struct spmd_local *local,
+                                       struct price_graph **kept)
 {
-    if (!scratch->graph)
-        scratch->graph = mem_zalloc(1, sizeof *scratch->graph);
-    struct price_graph *graph = scratch->graph;
+    if (!*kept)
+        *kept = mem_zalloc(1, sizeof **kept);
+    struct price_graph *graph = *kept;
     graph->local = local;
     graph->scratch = scratch;
     graph->edges.count = graph->stack.count = 0;
-    graph->placed = 0;
+    graph->placed = graph->barriers = 0;
     GROW(graph->units, graph->unit_room,
          local->argument_count + scratch->barrier_count + scratch->kernel_count + 1);
     GROW(graph->unit_of, graph->unit_of_room, (size_t)local->step_count + 1);
@@ -129,15 +131,39 @@ static struct price_graph *make_units(struct price_scratch *scratch, const struc
     for (uint32_t argument = 0; argument < local->argument_count; argument++)
         graph->units[argument] = (struct unit){.bytes = local->values[argument].bytes, .state = UNIT_PLACED};
     graph->count = local->argument_count;
-    for (size_t barrier = 0; barrier < scratch->barrier_count; barrier++)
-        graph->units[graph->count++] = (struct unit){.first = 1};
-    for (uint32_t k = 0; k < scratch->kernel_count; k++)
-        if (!scratch->kernels[k].follows) {
+    return graph;
+}
+
+static void add_units(struct price_graph *graph, uint32_t first, uint32_t count)
+{
+    graph->first = first;
+    graph->kernels = count;
+    for (uint32_t k = first; k < first + count; k++)
+        if (!graph->scratch->kernels[k].follows) {
             add_unit(graph, k);
             k = graph->units[graph->count - 1].last;
         }
-    for (uint32_t i = local->argument_count; i < graph->count; i++)
+    for (uint32_t i = graph->local->argument_count; i < graph->count; i++)
         add_reads(graph, i);
+}
+
+void price_region_units(struct price_scratch *scratch, const struct spmd_local *local,
+                        struct price_graph **kept, uint32_t first, uint32_t count)
+{
+    struct price_graph *graph = begin_units(scratch, local, kept);
+    for (uint32_t step = 0; step < local->step_count; step++)
+        graph->unit_of[step] = NDA_NONE;
+    add_units(graph, first, count);
+}
+
+/* the units of a program that price_fuse has seen */
+static struct price_graph *make_units(struct price_scratch *scratch, const struct spmd_local *local)
+{
+    struct price_graph *graph = begin_units(scratch, local, &scratch->graph);
+    scratch->hidden_graph = false;
+    for (graph->barriers = 0; graph->barriers < scratch->barrier_count; graph->barriers++)
+        graph->units[graph->count++] = (struct unit){.first = 1};
+    add_units(graph, 0, (uint32_t)scratch->kernel_count);
     if (scratch->least_order)
         add_gathered(graph);
     price_find_overwrites(graph);
@@ -410,13 +436,21 @@ const struct kernel *price_depth_first(struct price_scratch *scratch, const stru
     return line_of(graph);
 }
 
+const struct price_graph *price_hidden_graph(struct price_scratch *scratch, const struct spmd_local *local)
+{
+    if (!scratch->hidden_graph) {
+        price_order_hiding(make_units(scratch, local));
+        scratch->hidden_graph = true;
+    }
+    return scratch->graph;
+}
+
 const struct kernel *price_hiding(struct price_scratch *scratch, const struct spmd_local *local)
 {
     if (!scratch->kernel_count)
         return scratch->kernels;
-    struct price_graph *graph = make_units(scratch, local);
-    price_order_hiding(graph);
-    return line_of(graph);
+    price_hidden_graph(scratch, local);
+    return line_of(scratch->graph);
 }
 
 const struct kernel *price_by_memory(struct price_scratch *scratch)

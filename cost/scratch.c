@@ -24,6 +24,8 @@ static void graph_destroy(struct price_graph *graph)
     VEC_FREE(&graph->fresh);
     free(graph->links);
     free(graph->feeds);
+    VEC_FREE(&graph->done);
+    VEC_FREE(&graph->placed_then);
     free(graph->hidden);
     free(graph->computations);
     free(graph->dones);
@@ -68,11 +70,11 @@ void price_scratch_destroy(struct price_scratch *scratch)
     free(scratch->reductions);
     free(scratch->reached);
     free(scratch->combined_last);
-    free(scratch->late);
-    free(scratch->waiting);
     price_unfolded_destroy(scratch->unfolded);
     price_unfolded_destroy(scratch->shorter);
     graph_destroy(scratch->graph);
+    graph_destroy(scratch->region_graph);
+    VEC_FREE(&scratch->regions);
     free(scratch->growth);
     free(scratch->copied_bytes);
     free(scratch->padding);
@@ -138,6 +140,7 @@ void price_prepare(struct price_scratch *scratch, const struct spmd_local *local
     }
     if (scratch->tiled)
         price_tile(scratch, local);
+    scratch->hidden_graph = false;
     scratch->again_root_count = scratch->set_count = 0;
     scratch->pool_count = scratch->kernel_count = scratch->barrier_count = 0;
     scratch->mark = 0;

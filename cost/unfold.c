@@ -546,6 +546,7 @@ struct price_unfolded *price_unfold(struct price_scratch *scratch, const struct 
     add_pool(out);
     add_kernels(out);
     out->scratch->kernel_count = unfold->placed;
+    out->scratch->hidden_graph = out->prepared = false;
     out->scratch->program = scratch->program;
     price_take_rules(out->scratch, machine);
     out->local.nda = local->nda;

@@ -207,6 +207,26 @@ static void take_all_operands(struct price_unfolded *out)
             take_operands(out, at);
 }
 
+/* loop_end of the first step of a loop or branch is its last */
+static void find_regions(struct price_unfolded *out)
+{
+    struct price_scratch *scratch = out->scratch;
+    uint32_t open =
+        SPMD_NONE; /* the innermost one; that around it stands in its loop_end until its end is known */
+    GROW(scratch->loop_end, scratch->loop_room, (size_t)out->work->placed + 1);
+    for (uint32_t i = 0; i < out->work->placed; i++) {
+        uint8_t kind = out->local.steps[i].kind;
+        if (kind == SPMD_LOOP || kind == SPMD_BRANCH) {
+            scratch->loop_end[i] = open;
+            open = i;
+        } else if ((kind == SPMD_LOOP_END || kind == SPMD_BRANCH_END) && open != SPMD_NONE) {
+            uint32_t around = scratch->loop_end[open];
+            scratch->loop_end[open] = i;
+            open = around;
+        }
+    }
+}
+
 /* ---------------------------------------------------------------- the peak */
 static bool has_regions(const struct price_unfolded *out)
 {
@@ -216,17 +236,18 @@ static bool has_regions(const struct price_unfolded *out)
     return false;
 }
 
-bool price_unfolded_peak(struct price_unfolded *unfolded, struct price *out)
+void price_unfolded_prepare(struct price_unfolded *unfolded)
 {
     struct price_scratch *scratch = unfolded->scratch;
-    struct price whole = {0};
-    if (has_regions(unfolded))
-        return false;
+    if (unfolded->prepared)
+        return;
+    unfolded->prepared = true;
     take_values(unfolded);
     for (uint32_t kernel = 0; kernel < unfolded->work->scratch->kernel_count; kernel++)
         if (unfolded->work->copied[kernel])
             name_copies(unfolded, kernel);
     take_all_operands(unfolded);
+    find_regions(unfolded);
     for (uint32_t i = 0; i < scratch->kernel_count; i++) {
         struct kernel *kernel = &scratch->kernels[i];
         kernel->next = kernel->together = kernel->behind = 0;
@@ -236,6 +257,15 @@ bool price_unfolded_peak(struct price_unfolded *unfolded, struct price *out)
     GROW(scratch->at, scratch->at_room, scratch->kernel_count + 1);
     price_combine(scratch, &unfolded->local);
     price_siblings(scratch, &unfolded->local);
+}
+
+bool price_unfolded_peak(struct price_unfolded *unfolded, struct price *out)
+{
+    struct price_scratch *scratch = unfolded->scratch;
+    struct price whole = {0};
+    if (has_regions(unfolded))
+        return false;
+    price_unfolded_prepare(unfolded);
     price_memory(scratch, &unfolded->local, price_hiding(scratch, &unfolded->local), COST_ORDER_HIDING,
                  &whole);
     out->peak_bytes = out->hiding_peak_bytes = whole.peak_bytes;

@@ -25,18 +25,20 @@ static uint32_t batched_product(struct toy *toy, int64_t floats, uint32_t value)
     return toy_step(toy, SPMD_OP, op, reads, 2, 1, floats);
 }
 
-/* A chain of products with an all_reduce behind each, five of them. What no product needs, made behind the
- * first one, runs behind the fourth, with its reduction in the gap before the fifth. */
+/* A chain of products with an all_reduce behind each, five of them, and behind the first one something that no
+ * product needs, with a reduction of its own. From the end: that reduction comes last, beside the last product
+ * (it waits for two collectives, the last all_reduce for four, so that is ended first); what makes it fills
+ * the gap before the last product. */
 static void gradients_run_in_gaps(void **state)
 {
     enum { FLOATS = 1 << 20, CHAIN = 5 };
     struct toy toy;
-    uint32_t at = 0, gradient = 0, reduced = 0, product[CHAIN], sum[CHAIN], steps = 0, late = 0;
+    uint32_t at = 0, gradient = 0, reduced = 0, sum[CHAIN], steps = 0, late = 0;
     toy_begin(&toy, 1, (int64_t[]){FLOATS}, NULL);
     cost_machine_set_backend(&toy.machine, &toy.mesh, COST_XLA_GPU);
     for (uint32_t i = 0; i < CHAIN; i++) {
         at = batched_product(&toy, FLOATS, at);
-        product[i] = steps++;
+        steps++;
         at = TOY_STEP(&toy, SPMD_ALL_REDUCE, 1, FLOATS, at);
         sum[i] = steps++;
         toy.local.steps[sum[i]].axis_count = 1;
@@ -49,24 +51,30 @@ static void gradients_run_in_gaps(void **state)
     }
     at = batched_product(&toy, FLOATS, at);
     TOY_END(&toy, at, reduced);
+    struct price price = toy_price(&toy);
     uint32_t count;
     struct price_interval *trace = price_trace(&toy.local, &toy.machine, &count);
     assert_int_equal(count, steps + 2); /* a kernel a step */
-    assert_int_equal(trace[late].start_ps, trace[product[3]].end_ps);
-    int64_t there = trace[late].end_ps, free_ps = trace[sum[3]].end_ps;
-    assert_int_equal(trace[late + 1].start_ps, there > free_ps ? there : free_ps);
-    assert_true(trace[late + 1].end_ps <= trace[sum[4]].start_ps);
+    int64_t waited = 0;
+    for (uint32_t i = 0; i < count; i++)
+        waited += trace[i].exposed_ps;
+    assert_int_equal(waited, price.exposed_ps);
+    assert_int_equal(trace[late].start_ps, trace[sum[4]].start_ps); /* beside the last all_reduce */
+    assert_true(trace[late + 1].start_ps >= trace[sum[4]].end_ps);
+    assert_true(trace[late + 1].end_ps <= price.step_ps);
+    assert_int_equal(trace[steps + 1].end_ps, price.step_ps);
     free(trace);
     toy_release(&toy);
 }
 
-/* A product, its all_reduce, and what reads that and two gathered weights: the scheduler that comes from the
- * end has room for one gather behind the all_reduce, the later one; the other is issued before the product,
- * beside it. Weights small enough to be combined are there together, behind the all_reduce. */
-static void gathers_lie_as_late_as_there_is_room(void **state)
+/* A product, its all_reduce, and what reads that and two gathered weights. From the end the collective that
+ * waits for most, and takes most, is ended first. Gathers that take longer than the all_reduce lie behind it,
+ * with nothing beside them; shorter ones before it, beside the product. */
+static void longer_collectives_lie_later(void **state)
 {
-    for (int small = 0; small < 2; small++) {
-        int64_t floats = small ? 1 << 18 : 1 << 23;
+    enum { PRODUCT, SUM, FIRST, SECOND, READER };
+    for (int shorter = 0; shorter < 2; shorter++) {
+        int64_t floats = shorter ? 1 << 19 : 1 << 23;
         struct toy toy;
         uint32_t gathered[2];
         toy_begin(&toy, 3, (int64_t[]){1 << 20, floats, floats}, NULL);
@@ -82,12 +90,15 @@ static void gathers_lie_as_late_as_there_is_room(void **state)
         uint32_t count;
         struct price_interval *trace = price_trace(&toy.local, &toy.machine, &count);
         assert_int_equal(count, 7); /* a kernel a step */
-        assert_int_equal(trace[2].start_ps, small ? trace[1].end_ps : trace[0].start_ps);
-        if (small)
-            assert_int_equal(trace[3].end_ps, trace[2].end_ps);
-        else
-            assert_int_equal(trace[3].start_ps, trace[1].end_ps);
-        assert_int_equal(trace[4].start_ps, trace[3].end_ps);
+        assert_int_equal(trace[FIRST].start_ps, shorter ? 0 : trace[SUM].end_ps);
+        assert_int_equal(trace[SUM].start_ps, trace[shorter ? SECOND : PRODUCT].end_ps);
+        assert_int_equal(trace[READER].start_ps, trace[shorter ? SUM : SECOND].end_ps);
+        assert_int_equal(trace[PRODUCT].start_ps, 0);
+        /* small enough to be one, they are there together */
+        assert_int_equal(trace[SECOND].start_ps, trace[FIRST].end_ps);
+        assert_int_equal(trace[SECOND].end_ps == trace[FIRST].end_ps, shorter);
+        assert_int_equal(trace[FIRST].exposed_ps,
+                         trace[FIRST].end_ps - trace[FIRST].start_ps - (shorter ? trace[PRODUCT].end_ps : 0));
         free(trace);
         toy_release(&toy);
     }
@@ -298,7 +309,7 @@ int main(void)
     exact_heap.idle_most = UINT16_MAX;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gradients_run_in_gaps),
-        cmocka_unit_test(gathers_lie_as_late_as_there_is_room),
+        cmocka_unit_test(longer_collectives_lie_later),
         cmocka_unit_test(turned_arguments_are_copied),
         cmocka_unit_test(what_lies_idle_counts),
         cmocka_unit_test(what_idles_is_usual),
