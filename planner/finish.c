@@ -289,8 +289,8 @@ static enum error_code finish_report(struct finishing *finishing, struct error *
 {
     const struct planner_job *j = finishing->j;
     const struct search_control control = {report_late, (void *)(uintptr_t)j};
-    enum error_code code = report_create(j->evaluator, j->search, finishing->state, &finishing->best, &control,
-                                         &finishing->out->report, e);
+    enum error_code code = report_create(j->evaluator, j->search, finishing->state, &finishing->best,
+                                         &control, &finishing->out->report, e);
     evaluator_rest(j->evaluator); /* what follows needs as much memory */
     return code;
 }
