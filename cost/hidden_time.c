@@ -7,9 +7,9 @@
  * to its end in that order. What is not computed meanwhile is waited for. So a step takes what its
  * computations take, and what collectives take alone.
  *
- * The inside of a loop or branch is ordered by itself, as the compiler does it, and nothing outside of it runs
- * beside it: times in a loop are of all trips together, of the regions of a branch the slowest counts. What
- * the compiler's scheduler takes as free (apart_ps of kernels) hides nothing either. */
+ * The inside of a loop or branch is ordered by itself, as the compiler does it, and nothing outside of it
+ * runs beside it: times in a loop are of all trips together, of the regions of a branch the slowest counts.
+ * What the compiler's scheduler takes as free (apart_ps of kernels) hides nothing either. */
 #include "cost/beaten.h"
 #include "cost/graph.h"
 

@@ -1,5 +1,5 @@
-/* Loops that send nothing: collectives run beside them, as beside any computation (random numbers, scans), and
- * are combined across them. */
+/* Loops that send nothing: collectives run beside them, as beside any computation (random numbers, scans),
+ * and are combined across them. */
 #include "cost/internal.h"
 
 void price_find_looped(struct price_scratch *scratch, const struct spmd_local *local)

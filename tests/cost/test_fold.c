@@ -24,7 +24,7 @@ static const struct sample {
     {"/tests/models/t2b.mlir.gz", "data=8,model=8", "tpu-v5p", 18, 60, 0.0005, 0.88},
     {"/tests/models/gpt.mlir.gz", "data=8,model=8", "tpu-v5p", 32, 40, 0.0005, 0.9},
     {"/tests/models/gpt_torch.mlir.gz", "data=4,model=4", "tpu-v5p", 8, 200, 0.002, 0.9},
-    /* all layers' kernels in the order that hides collectives; where two are equal, which goes first may differ */
+    /* all layers' kernels in the order that hides collectives; of equal ones another may go first */
     {"/tests/models/t2b.mlir.gz", "data=8,model=8", "a100-40", 18, 60, 0.0005, 0.9},
     {"/tests/models/gpt.mlir.gz", "data=4,model=4", "h100", 32, 40, 0.001, 0.85},
 };

@@ -25,10 +25,10 @@ static uint32_t batched_product(struct toy *toy, int64_t floats, uint32_t value)
     return toy_step(toy, SPMD_OP, op, reads, 2, 1, floats);
 }
 
-/* A chain of products with an all_reduce behind each, five of them, and behind the first one something that no
- * product needs, with a reduction of its own. From the end: that reduction comes last, beside the last product
- * (it waits for two collectives, the last all_reduce for four, so that is ended first); what makes it fills
- * the gap before the last product. */
+/* A chain of products with an all_reduce behind each, five of them, and behind the first one something that
+ * no product needs, with a reduction of its own. From the end: that reduction comes last, beside the last
+ * product (it waits for two collectives, the last all_reduce for four, so that is ended first); what makes
+ * it fills the gap before the last product. */
 static void gradients_run_in_gaps(void **state)
 {
     enum { FLOATS = 1 << 20, CHAIN = 5 };
