@@ -1,13 +1,15 @@
 /* The makespan before the memory, for who asks only whether a plan is better than one that is there.
  *
- *   makespan as if nothing was held  -- beyond that plan's -->  no memory in the price
- *              | not beyond
- *              v
- *   memory     the makespan again where what is held leaves gathers of weights less room
+ *   what is computed  -- beyond that plan's step -->  no order of collectives, no memory in the price
+ *          | not beyond
+ *          v
+ *   makespan          -- beyond that plan's step -->  no memory in the price
+ *          | not beyond
+ *          v
+ *   memory
  *
  * Nine of ten plans that a local search tries are slower than the one that it stands at, and their memory
- * takes as long to find as their makespan. What is held never makes a step shorter, but for makespan.c's
- * exceptions (a gather that waits lets another go first). */
+ * takes as long to find as their makespan. What is held makes no step shorter. */
 #include "cost/beaten.h"
 
 static void run(struct price_scratch *scratch, const struct spmd_local *local,
@@ -54,10 +56,6 @@ bool price_is_beaten(struct price_scratch *scratch, const struct spmd_local *loc
     timed->known = timed->early.step_ps <= scratch->beaten_ps;
     if (!timed->known)
         *out = timed->early;
-    else if (timed->unfolded)
-        price_rewind(timed->unfolded->scratch, &timed->unfolded->local);
-    else
-        price_rewind(scratch, local);
     return !timed->known;
 }
 

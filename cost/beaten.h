@@ -6,7 +6,7 @@
 
 struct price_timed {
     struct price_unfolded *unfolded; /* NULL: not made */
-    struct price early;              /* the times as if nothing was held */
+    struct price early;              /* the times alone */
     bool known;                      /* early is */
 };
 /* Does the machine's compiler order the program to hide collectives? */
@@ -14,7 +14,8 @@ static inline bool price_hides(const struct cost_machine *machine)
 {
     return machine->asynchronous && machine->backend->hides;
 }
-/* before the memory: is the step beyond beaten_ps, whatever the plan holds? Then *out has the times. */
+/* before the memory: is the step beyond beaten_ps, whatever the plan holds? Then *out has the times, or those
+ * of price_sum_kernels where they are enough to know. */
 bool price_is_beaten(struct price_scratch *scratch, const struct spmd_local *local,
                      const struct cost_machine *machine, struct price_timed *timed, struct price *out);
 /* the times of the kernels in their order, of a fold as all layers have them; out has its memory already */
@@ -25,14 +26,12 @@ void price_run_in_order(struct price_scratch *scratch, const struct spmd_local *
  * and half of what collectives take, which is about as much as computes beside them */
 void price_sum_kernels(const struct price_scratch *scratch, const struct spmd_local *local,
                        struct price *out);
-/* makespan.c: the makespan of the kernels; out has its memory already. trace: NULL, or room for one interval
+/* makespan.c: the makespan of the kernels, once a pricing, or again where collectives are hidden. trace: NULL, or room for one interval
  * a kernel. */
 void price_run_kernels(struct price_scratch *scratch, const struct spmd_local *local,
                        const struct cost_machine *machine, struct price_interval *trace, struct price *out);
 /* hidden_time.c: the same of a backend that orders the program to hide collectives */
 void price_run_hiding(struct price_scratch *scratch, const struct spmd_local *local,
                       struct price_interval *trace, struct price *out);
-/* .. forgets the times of a run, for another one */
-void price_rewind(struct price_scratch *scratch, const struct spmd_local *local);
 
 #endif

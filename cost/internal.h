@@ -4,7 +4,7 @@
  * short lists). In the order of a pricing:
  *
  *   price.c      the passes put together
- *   makespan.c   the time of a step: kernels on two streams
+ *   makespan.c   the time of a step: kernels on two streams, in program order
  *   scratch.c    the working memory: made, grown, freed
  *   fusion.c     backward over the steps: how each value is used, hence what fuses; forward: the buffers that
  *                every kernel reads
@@ -534,7 +534,7 @@ int64_t price_collective_bytes(const struct spmd_local *local, const struct spmd
 void price_collective(const struct price_scratch *scratch, const struct spmd_local *local,
                       const struct cost_machine *machine, struct kernel *kernels, uint32_t at,
                       enum tuple_place place, struct joining *joining);
-/* unfold.c: the kernels of a fold as the whole program would run them, for the clock alone. */
+/* unfold.c: the kernels of a fold as the whole program would run them */
 struct price_unfolded {
     struct price_scratch *scratch; /* owned: kernels, pool, times, uses */
     struct spmd_local local;       /* a view: its steps are the kernels'; values have bytes */

@@ -13,9 +13,6 @@
  * times. Of the regions of a branch the slowest counts. */
 #include "cost/beaten.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 struct clock {
     int64_t compute_ps, link_ps; /* when each stream is free */
     int64_t other_ps, matmul_ps, communication_ps;
@@ -191,11 +188,4 @@ void price_run_kernels(struct price_scratch *scratch, const struct spmd_local *l
     out->communication_ps = run.clock.communication_ps;
     out->exposed_ps = out->step_ps - out->compute_ps;
     out->critical_path_ps = longest;
-}
-
-/* arguments are as price_fuse left them */
-void price_rewind(struct price_scratch *scratch, const struct spmd_local *local)
-{
-    for (uint32_t value = 0; value < local->value_count; value++)
-        scratch->times[value] = (struct value_times){.of_weights = scratch->times[value].of_weights};
 }

@@ -1,7 +1,7 @@
 /* The price of a plan: the pricing passes put together, and what reports ask of them.
  *
  * Kernels are found and timed (fusion.c, roofline.c), their memory is priced in the orders that the compiler
- * may choose (memory.c), then the makespan of a step (makespan.c). C(s) weighs both. */
+ * may choose (memory.c), then the makespan of a step (makespan.c, hidden_time.c). C(s) weighs both. */
 #include "cost/beaten.h"
 
 #include <stdlib.h>
@@ -155,10 +155,7 @@ static bool is_hopeless(const struct price_scratch *scratch, struct price_unfold
         return false;
     price_unfolded_prepare(unfolded); /* nobody is near the limit but what hides */
     price_run_kernels(unfolded->scratch, &unfolded->local, machine, NULL, near);
-    bool hopeless = near->step_ps > scratch->hopeless_ps;
-    if (!hopeless)
-        price_rewind(unfolded->scratch, &unfolded->local);
-    return hopeless;
+    return near->step_ps > scratch->hopeless_ps;
 }
 
 /* A fold's peak of the order that hides collectives matters near the limit, and is not to be believed there:

@@ -1,12 +1,11 @@
-/* The kernels of a fold as the whole program would run them, for the clock.
+/* The kernels of a fold as the whole program would run them, for the makespan.
  *
  *   fold        .. | layer 1 | layer 16 | ..             layers 2 to 15 are gone
  *   unfolded    .. | layer 1 | 1, 1, .. | layer 16 |     copies of layer 1: each kernel where that of
  *                                                        its layer would stand
  *
- * Which stream is ahead, what is combined with what and when late kernels run depend on how many layers there
- * are: so the clock has to meet all of them, and only the passes that cost more than the clock (walk, fusion,
- * memory) are spared. A copy takes as long as what it is a copy of; what collectives take beside others is
+ * What is combined with what, and what hides which collective, depend on how many layers there are: so the
+ * makespan has to meet all of them, and only the passes that cost more (walk, fusion, memory) are spared. A copy takes as long as what it is a copy of; what collectives take beside others is
  * found again, in the new order.
  *
  * Where a copy stands: the walk makes a kernel while it is at some op (its anchor); the copy for a layer that
