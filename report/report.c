@@ -156,18 +156,44 @@ static enum error_code make_conflicts(struct maker *maker, struct error *e)
 
 /* ---- collectives ---- */
 
-/* The decision behind a collective over one of its axes: the one that sharded the use that needs it, else the
- * one that sharded the operand where it is defined; or the choice, in the same way. -1: neither. */
-static int axis_cause(const struct maker *maker, const struct spmd_step *step, uint32_t axis,
-                      const int *cell_cause)
+/* of a collective over a mesh axis: that of the use that needs it, else of the operand where it is defined */
+static int own_cause(const struct maker *maker, const struct spmd_step *step, uint8_t axis,
+                     const int *cell_cause)
 {
     size_t axes = maker->mesh->axis_count;
     uint32_t origin = maker->local.values[maker->local.operands[step->operands]].origin;
     uint32_t spaces[2] = {step->decision_space, maker->value_space[origin]};
     for (int i = 0; cell_cause && i < 2; i++)
-        if (spaces[i] != NDA_NONE && cell_cause[spaces[i] * axes + step->axes[axis]] >= 0)
-            return cell_cause[spaces[i] * axes + step->axes[axis]];
+        if (spaces[i] != NDA_NONE && cell_cause[spaces[i] * axes + axis] >= 0)
+            return cell_cause[spaces[i] * axes + axis];
     return -1;
+}
+
+/* What the walk scattered by itself, where a sum was to be reduced, and gathers for another use: the cause of
+ * that sum's collective, a few steps before. */
+static int made_cause(const struct maker *maker, const struct spmd_step *step, uint8_t axis,
+                      const int *cell_cause, int hops)
+{
+    int cause = -1;
+    for (uint32_t i = step->operands; i < step->operands + step->operand_count && cause < 0; i++) {
+        uint32_t from = maker->local.values[maker->local.operands[i]].step;
+        const struct spmd_step *made = from == SPMD_NONE ? NULL : &maker->local.steps[from];
+        if (made && spmd_step_is_collective(made) && memchr(made->axes, axis, made->axis_count))
+            cause = own_cause(maker, made, axis, cell_cause);
+        if (made && cause < 0 && hops)
+            cause = made_cause(maker, made, axis, cell_cause, hops - 1);
+    }
+    return cause;
+}
+
+enum { MADE_HOPS = 3 }; /* a convert, a sum. Chosen, not tuned */
+
+/* The decision behind a collective over one of its axes, or the choice. -1: neither. */
+static int axis_cause(const struct maker *maker, const struct spmd_step *step, uint32_t axis,
+                      const int *cell_cause)
+{
+    int cause = own_cause(maker, step, step->axes[axis], cell_cause);
+    return cause < 0 && cell_cause ? made_cause(maker, step, step->axes[axis], cell_cause, MADE_HOPS) : cause;
 }
 
 static void set_cause(const struct maker *maker, const struct spmd_step *step, struct report_collective *row)

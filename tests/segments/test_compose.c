@@ -328,8 +328,9 @@ static void close_to_the_whole(void **state)
     }
 }
 
-/* No configuration that all layers take alike fits in less time than that, whatever embedding and head have;
- * none fits where that does not. How many fit; *least_ps: the fastest of them. */
+/* No configuration that all layers take alike fits in less time than that, whatever embedding and head have
+ * (but for a five hundredth); none fits where that does not. How many fit; *least_ps: the fastest of them. */
+enum { ACROSS_PARTS = 500 };
 static uint32_t check_uniform(const struct subject *subject, const struct price *mixed, int64_t *least_ps)
 {
     *least_ps = INT64_MAX;
@@ -364,8 +365,10 @@ static uint32_t check_uniform(const struct subject *subject, const struct price 
         fits += price.peak_bytes <= limit;
         if (price.peak_bytes <= limit && price.step_ps < *least_ps)
             *least_ps = price.step_ps;
+        /* segments are composed of their own prices, which do not say what hides across them */
         assert_true(price.peak_bytes > limit ||
-                    (mixed->peak_bytes <= limit && price.step_ps >= mixed->step_ps));
+                    (mixed->peak_bytes <= limit &&
+                     price.step_ps >= mixed->step_ps - mixed->step_ps / ACROSS_PARTS));
         plan_release(&plan);
     }
     evaluator_session_destroy(session);
