@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # label: unit
 # timeout: 240
-"""One model lowered by JAX and by torch (tests/support/generate_twins.py) gets one plan: of the usual layouts the same one is
-best, and where the race (which has more) ends alike, every argument is sharded alike, dimension by dimension; what `auto`
-finds splits tokens and logits alike. Both have the same segments, of the same strategies."""
+"""One model lowered by JAX and by torch (tests/support/generate_twins.py) gets one plan: of the usual layouts the same one is best, or, of
+one of both, as good as the best (they reshape in other places, so that what hides collectives differs). Where the race (which has more)
+ends alike, every argument is sharded alike, dimension by dimension; logits are split alike in any case, tokens in what `auto` finds, too.
+Both have the same segments, of the same strategies."""
 import collections
 import json
 import os
@@ -16,6 +17,7 @@ import tempfile
 toast = os.path.join(os.environ['TOAST_BIN'], 'toast')
 models = pathlib.Path(os.environ['TOAST_SOURCE']) / 'tests/models/twins'
 MIB = 1 << 20
+EQUAL = 1.01   # .. or, of one of both, as good as the best
 USUAL = re.compile(r'((batch|fsdp|zero[12]|megatron|sequence(\[1\])?):\w+\+?)+')   # without groups alone
 # mesh, limit a device, planner
 CASES = [('data=8', None, 'baselines'), ('data=4,model=4', 44 * MIB, 'baselines'), ('data=8,model=8', 24 * MIB, 'baselines'),
@@ -58,14 +60,17 @@ check(segments('jax') == segments('torch'), f"{segments('jax')} {segments('torch
 for mesh, limit, planner in CASES:
     (jax, of_jax), (torch, of_torch) = (plan(framework, mesh, limit, planner) for framework in ('jax', 'torch'))
     where = f'{mesh}, {limit}, {planner}'
+    alike = True
     if planner == 'baselines':
         usual = [[row for row in report['baselines'] if row['fits'] and USUAL.fullmatch(row['name'])] for report in (of_jax, of_torch)]
-        first = [min(rows, key=lambda row: row['cost'])['name'] for rows in usual]
-        check(first[0] == first[1], f'{where}: {first}')
+        costs = [{row['name']: row['cost'] for row in rows} for rows in usual]
+        first = [min(of, key=of.get) for of in costs]
+        check(any(costs[1 - i].get(first[i], 1e9) <= EQUAL * costs[1 - i][first[1 - i]] for i in range(2)), f'{where}: {first}')
         winners = [report['summary']['found_by'] for report in (of_jax, of_torch)]
-        if winners[0] == winners[1]:
+        alike = winners[0] == winners[1]
+        if alike:
             check(shardings(jax['arguments']) == shardings(torch['arguments']), f'{where}: arguments')
     data = [[row for row in plan['arguments'] if row['role'] == 'data'] for plan in (jax, torch)]
-    check(len(data[0]) == len(data[1]) == 1 and shardings(data[0]) == shardings(data[1]), f'{where}: tokens')
+    check(len(data[0]) == len(data[1]) == 1 and (not alike or shardings(data[0]) == shardings(data[1])), f'{where}: tokens')
     check(shardings(jax['results']) == shardings(torch['results']), f'{where}: logits')
     check(any(axes for row in jax['arguments'] for axes in row['dims']), f'{where}: something is split')
