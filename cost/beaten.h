@@ -26,8 +26,8 @@ void price_run_in_order(struct price_scratch *scratch, const struct spmd_local *
  * and half of what collectives take, which is about as much as computes beside them */
 void price_sum_kernels(const struct price_scratch *scratch, const struct spmd_local *local,
                        struct price *out);
-/* makespan.c: the makespan of the kernels, once a pricing, or again where collectives are hidden. trace: NULL, or room for one interval
- * a kernel. */
+/* makespan.c: the makespan of the kernels, once a pricing, or again where collectives are hidden. trace:
+ * NULL, or room for one interval a kernel. */
 void price_run_kernels(struct price_scratch *scratch, const struct spmd_local *local,
                        const struct cost_machine *machine, struct price_interval *trace, struct price *out);
 /* hidden_time.c: the same of a backend that orders the program to hide collectives */

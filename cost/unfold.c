@@ -5,8 +5,9 @@
  *                                                        its layer would stand
  *
  * What is combined with what, and what hides which collective, depend on how many layers there are: so the
- * makespan has to meet all of them, and only the passes that cost more (walk, fusion, memory) are spared. A copy takes as long as what it is a copy of; what collectives take beside others is
- * found again, in the new order.
+ * makespan has to meet all of them, and only the passes that cost more (walk, fusion, memory) are spared. A
+ * copy takes as long as what it is a copy of; what collectives take beside others is found again, in the new
+ * order.
  *
  * Where a copy stands: the walk makes a kernel while it is at some op (its anchor); the copy for a layer that
  * is gone stands at the anchor's like of that layer, or, where the anchor is of no layer, at the anchor. What

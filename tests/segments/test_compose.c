@@ -366,9 +366,9 @@ static uint32_t check_uniform(const struct subject *subject, const struct price 
         if (price.peak_bytes <= limit && price.step_ps < *least_ps)
             *least_ps = price.step_ps;
         /* segments are composed of their own prices, which do not say what hides across them */
-        assert_true(price.peak_bytes > limit ||
-                    (mixed->peak_bytes <= limit &&
-                     price.step_ps >= mixed->step_ps - mixed->step_ps / ACROSS_PARTS));
+        assert_true(
+            price.peak_bytes > limit ||
+            (mixed->peak_bytes <= limit && price.step_ps >= mixed->step_ps - mixed->step_ps / ACROSS_PARTS));
         plan_release(&plan);
     }
     evaluator_session_destroy(session);
