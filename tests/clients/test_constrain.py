@@ -182,12 +182,15 @@ def test_scopes():
 
 
 def test_products_are_seen():
-    """A scan with remat whose products XLA's partitioner would gather (4.4 times the plan's bytes): no more is moved than is said."""
-    step, args, plan = planned(lambda: models.gpt_scanned(remat=True), 0.15, planner="mcts", rollouts=1000)
+    """A scan with remat whose products XLA's partitioner gathers where they are not constrained (3.5 times the plan's bytes): with the list
+    no more is moved than is said."""
+    step, args, plan = planned(lambda: models.gpt_scanned(remat=True), 0.15)      # data for weights and batch, heads and ffn over model
     said = plan.report["constraints"]["moved_bytes"]["sums"]
-    text = jax.jit(plan.constrain(step), **shardings(plan)).lower(*args).compile().as_text()
-    moved = sum(hlo.collective_bytes(text).values())
-    assert moved <= 1.1 * said + 1024, (moved, said, str(plan.constraints))
+    others = [each for each in plan.constraints if each.op != "stablehlo.dot_general"]
+    without = constraining.constrained(step, others, plan.mesh, [leaf.name for leaf in plan.step.leaves])
+    moved, gathered = (sum(hlo.collective_bytes(jax.jit(each, **shardings(plan)).lower(*args).compile().as_text()).values())
+                       for each in (plan.constrain(step), without))
+    assert moved <= 1.1 * said + 1024 and gathered > 2 * said, (moved, gathered, said, str(plan.constraints))
 
 
 def test_doubt():
