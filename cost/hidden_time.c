@@ -224,6 +224,8 @@ static int64_t longest_chain(const struct run *run)
 {
     struct value_times *times = run->scratch->times;
     int64_t longest = 0;
+    for (uint32_t value = 0; value < run->local->value_count; value++)
+        times[value].path_ps = 0; /* of a run before: what is placed late may be read before it is made */
     for (uint32_t i = 0; i < run->scratch->kernel_count; i++) {
         const struct kernel *kernel = &run->scratch->kernels[i];
         const struct spmd_step *step = &run->local->steps[kernel->step];
