@@ -154,16 +154,16 @@ static const double AWAY_S = 30, SOON_S = 0.2;
 enum error_code client_wait(const char *id, double timeout_s, bool quiet, json_t **job, struct error *e)
 {
     char *path = mem_printf("/v1/jobs/%s", id);
-    double start = cli_seconds(), asked;
+    double start = clock_seconds(), asked;
     const char *prefer = NULL; /* the first answer comes at once */
     double shown = -1; /* rollouts and first letter of the stage that the last line showed, as one number */
     enum error_code code;
     *job = NULL;
     for (;;) {
         json_t *now = NULL;
-        asked = cli_seconds();
+        asked = clock_seconds();
         code = ask("GET", path, NULL, NULL, 0, prefer, &now, e);
-        if (code == ERROR_UNAVAILABLE && cli_seconds() - start < AWAY_S && *job)
+        if (code == ERROR_UNAVAILABLE && clock_seconds() - start < AWAY_S && *job)
             now = json_incref(*job); /* a restart of the server is not the job's end */
         else if (code != ERROR_OK)
             break;
@@ -172,21 +172,21 @@ enum error_code client_wait(const char *id, double timeout_s, bool quiet, json_t
         const json_t *progress = json_object_get(now, "progress");
         double said = (double)json_integer_value(json_object_get(progress, "rollouts")) +
                       (double)client_text(progress, "stage")[0] / 256.0;
-        if (!quiet && said != shown && !client_ended(now) && cli_seconds() - start > SOON_S) {
+        if (!quiet && said != shown && !client_ended(now) && clock_seconds() - start > SOON_S) {
             client_print(stderr, now);
             shown = said;
         }
         code = ERROR_OK;
         if (client_ended(now))
             break;
-        if (timeout_s > 0 && cli_seconds() - start > timeout_s) {
+        if (timeout_s > 0 && clock_seconds() - start > timeout_s) {
             code = error_set(e, ERROR_DEADLINE,
                              "the job has not ended after %.0f s; it goes on: toast wait %s", timeout_s, id);
             break;
         }
         /* The service holds its answer back until the job has ended or the time is over. One that answers
          * at once all the same, or is away, is asked again after a pause. */
-        if (prefer && cli_seconds() - asked < SOON_S) {
+        if (prefer && clock_seconds() - asked < SOON_S) {
             struct timespec when = {0, 300000000};
             nanosleep(&when, NULL);
         }

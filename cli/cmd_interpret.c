@@ -123,9 +123,9 @@ static enum error_code run(const struct command *command, struct error *e)
                          *out = mem_zalloc(out_count + 1, sizeof *out);
     struct verify_statistics statistics = {0};
     code = make_inputs(command, &program, block, in, e);
-    double start = cli_seconds();
+    double start = clock_seconds();
     code = code ? code : verify_run(&program, "main", 1, in, out, NULL, &statistics, e);
-    double seconds = cli_seconds() - start;
+    double seconds = clock_seconds() - start;
     if (!code && command->output)
         code = file_make_directory(command->output, e);
     for (uint32_t i = 0; i < in_count && !code && command->output; i++)

@@ -90,7 +90,7 @@ static struct stage *find_stage(struct plan_command *command, const char *name)
 static void begin_stage(const char *name, void *user)
 {
     struct plan_command *command = user;
-    double wall_s = cli_seconds(), cpu_s = cpu_seconds();
+    double wall_s = clock_seconds(), cpu_s = cpu_seconds();
     if (command->now) {
         command->now->wall_s += wall_s - command->now_wall_s;
         command->now->cpu_s += cpu_s - command->now_cpu_s;
@@ -111,7 +111,7 @@ static bool is_late(enum planner_share share, void *user)
     double end = share == PLANNER_SHARE_EXPERTS   ? experts_end
                  : share == PLANNER_SHARE_NETWORK ? network_end
                                                   : report_end;
-    return cli_seconds() - command->start >= end * command->limit_s;
+    return clock_seconds() - command->start >= end * command->limit_s;
 }
 
 /* the time asked for, from the start on, as a job's deadline; the shorter of two */
@@ -191,7 +191,7 @@ static void show_progress(const struct search_state *state, void *user)
     char step[32], peak[32];
     report_time(state->best.price.step_ps, step);
     report_bytes(state->best.price.peak_bytes, peak);
-    fprintf(stderr, "%6.1f s  %s %u: %llu rollouts, best %s, %s (%s)\n", cli_seconds() - command->start,
+    fprintf(stderr, "%6.1f s  %s %u: %llu rollouts, best %s, %s (%s)\n", clock_seconds() - command->start,
             state->phase == SEARCH_EPOCHS ? "epoch" : "polish", state->epoch,
             (unsigned long long)state->rollouts, step, peak, state->best.found_by);
 }
@@ -242,7 +242,7 @@ static enum error_code write_files(const struct plan_command *command, const str
                 "{\"read_s\": %.3f, \"analyse_s\": %.3f, \"search_s\": %.3f, \"finish_s\": %.3f, "
                 "\"total_s\": %.3f, \"threads\": %ld, \"stages\": [",
                 command->read_s, command->analyse_s, command->search_s, command->finish_s,
-                cli_seconds() - command->start, command->threads);
+                clock_seconds() - command->start, command->threads);
     for (uint32_t i = 0; i < command->stage_count; i++)
         text_printf(&timing, "%s{\"name\": \"%s\", \"wall_s\": %.3f, \"cpu_s\": %.3f}", i ? ", " : "",
                     command->stages[i].name, command->stages[i].wall_s, command->stages[i].cpu_s);
@@ -293,7 +293,7 @@ static enum error_code finish(struct plan_command *command, const struct api_req
 {
     struct planner_outcome outcome;
     if (!command->quiet && planner_job_wants_network(job, reproducible))
-        fprintf(stderr, "%6.1f s  cost-function network\n", cli_seconds() - command->start);
+        fprintf(stderr, "%6.1f s  cost-function network\n", clock_seconds() - command->start);
     enum error_code code = planner_job_end(job, state, last, reproducible, &outcome, e);
     if (code != ERROR_OK)
         return code;
@@ -320,7 +320,7 @@ static enum error_code run_job(struct plan_command *command, const struct api_re
     struct search_blob last = {0};
     struct api_artifacts artifacts = {0};
     bool reproducible = true;
-    double t = cli_seconds();
+    double t = clock_seconds();
     if (request->planning.referee[0])
         return error_set_pointer(e, ERROR_NOT_AVAILABLE, "/referee",
                                  "a referee judges jobs of a service; here run toast-referee on the files");
@@ -331,23 +331,23 @@ static enum error_code run_job(struct plan_command *command, const struct api_re
         planner_job_destroy(job);
         return code;
     }
-    command->analyse_s = cli_seconds() - t;
-    t = cli_seconds();
+    command->analyse_s = clock_seconds() - t;
+    t = clock_seconds();
     bool deadline = request->deadline_s > 0 && command->limit_s == request->deadline_s;
     double left = search_end * command->limit_s - (t - command->start);
     begin_stage("search", command);
     code = search_run(planner_job_search(job), (uint32_t)command->threads,
                       command->limit_s > 0 ? fmax(left, 0.001) : 0, show_progress, command, &state, &last,
                       &reproducible, e);
-    command->search_s = cli_seconds() - t;
-    t = cli_seconds();
+    command->search_s = clock_seconds() - t;
+    t = clock_seconds();
     if (code == ERROR_OK && deadline && !reproducible && request->deadline_fail)
         code = error_set(e, ERROR_DEADLINE,
                          "the deadline of %g s passed during the search, and on_deadline is fail",
                          request->deadline_s);
     if (code == ERROR_OK)
         code = finish(command, request, job, &state, &last, reproducible, &artifacts, status, e);
-    command->finish_s = cli_seconds() - t;
+    command->finish_s = clock_seconds() - t;
     begin_stage(NULL, command);
     if (code == ERROR_OK)
         code = write_files(command, &artifacts, e);
@@ -365,7 +365,7 @@ static enum error_code run_job(struct plan_command *command, const struct api_re
 int cmd_plan(int argc, char **argv)
 {
     struct plan_command command = {
-        .directory = "toast-plan", .threads = sysconf(_SC_NPROCESSORS_ONLN), .start = cli_seconds()};
+        .directory = "toast-plan", .threads = sysconf(_SC_NPROCESSORS_ONLN), .start = clock_seconds()};
     struct error e = {0};
     struct api_request *request = NULL;
     struct ir_program image = {0};
@@ -388,7 +388,7 @@ int cmd_plan(int argc, char **argv)
     }
     if (code == ERROR_OK)
         code = cli_read_module(command.module, &image, &e);
-    command.read_s = cli_seconds() - command.start;
+    command.read_s = clock_seconds() - command.start;
     if (code == ERROR_OK)
         code = run_job(&command, request, &image, &status, &e);
     if (code != ERROR_OK)

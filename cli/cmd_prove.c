@@ -245,7 +245,7 @@ static enum error_code prove_many(struct command *command, const struct ir_progr
     struct spmd_local local = {0};
     uint32_t counts[VERIFY_STATUSES] = {0};
     uint64_t first = number(command->first, 1), plans = number(command->plans, 0);
-    double worst = 0, start = cli_seconds();
+    double worst = 0, start = clock_seconds();
     struct verify_tensor *given = NULL;
     enum error_code code = read_inputs(command, prepared, &given, e);
     struct verify_options options = {.given = given};
@@ -267,7 +267,7 @@ static enum error_code prove_many(struct command *command, const struct ir_progr
         return code;
     printf("%s: %u equal, %u different, %u inconclusive, %u not run; largest error %.3g; %.1f s\n",
            command->module, counts[VERIFY_PROOF_EQUAL], counts[VERIFY_PROOF_DIFFERENT],
-           counts[VERIFY_PROOF_INCONCLUSIVE], counts[VERIFY_PROOF_NOT_RUN], worst, cli_seconds() - start);
+           counts[VERIFY_PROOF_INCONCLUSIVE], counts[VERIFY_PROOF_NOT_RUN], worst, clock_seconds() - start);
     *status = counts[VERIFY_PROOF_DIFFERENT]      ? 1
               : counts[VERIFY_PROOF_NOT_RUN]      ? 2
               : counts[VERIFY_PROOF_INCONCLUSIVE] ? 7

@@ -102,7 +102,7 @@ static void start_process(struct process *process)
                              POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
     int result = posix_spawnp(&process->pid, process->argv[0], NULL, &attributes, process->argv, environ);
     posix_spawnattr_destroy(&attributes);
-    process->started = cli_seconds();
+    process->started = clock_seconds();
     if (result != 0) {
         log_event("not_started", "process", process->name, "reason", strerror(result), NULL);
         process->pid = 0;
@@ -120,10 +120,10 @@ static void note_death(struct serve *serve, pid_t pid, int status)
                  WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
         log_event(serve->stopping ? "stopped" : "died", "process", process->name, "how", how, NULL);
         process->pid = 0;
-        process->pause = cli_seconds() - process->started > 5 ? 0
-                         : process->pause > 0                 ? (process->pause < 8 ? process->pause * 2 : 8)
-                                                              : 0.1;
-        process->started = cli_seconds(); /* of the pause */
+        process->pause = clock_seconds() - process->started > 5 ? 0
+                         : process->pause > 0 ? (process->pause < 8 ? process->pause * 2 : 8)
+                                              : 0.1;
+        process->started = clock_seconds(); /* of the pause */
     }
 }
 
@@ -139,7 +139,7 @@ static void stop_processes(struct serve *serve, int from, int to)
     for (int i = from; i < to; i++)
         if (serve->processes[i].pid)
             kill(serve->processes[i].pid, SIGTERM);
-    for (double start = cli_seconds(); cli_seconds() - start < STOP_S; sleep_s(0.02)) {
+    for (double start = clock_seconds(); clock_seconds() - start < STOP_S; sleep_s(0.02)) {
         bool running = false;
         reap(serve);
         for (int i = from; i < to; i++)
@@ -307,9 +307,9 @@ static enum error_code start_all(struct serve *serve, struct error *e)
     add_redis(serve);
     add_ours(serve);
     start_process(&serve->processes[0]);
-    for (double start = cli_seconds(); !redis_answers(serve); sleep_s(0.02)) {
+    for (double start = clock_seconds(); !redis_answers(serve); sleep_s(0.02)) {
         reap(serve);
-        if (!serve->processes[0].pid || cli_seconds() - start > REDIS_READY_S)
+        if (!serve->processes[0].pid || clock_seconds() - start > REDIS_READY_S)
             return error_set(e, ERROR_UNAVAILABLE,
                              "redis-server does not run; see %s/redis.log (is it installed?)", serve->data);
     }
@@ -360,7 +360,7 @@ static enum error_code watch(struct serve *serve, struct error *e)
             code = error_set(e, ERROR_UNAVAILABLE, "the server does not start; its reason stands above");
         for (int i = 0; code == ERROR_OK && i < serve->count; i++)
             if (!serve->processes[i].pid &&
-                cli_seconds() - serve->processes[i].started >= serve->processes[i].pause)
+                clock_seconds() - serve->processes[i].started >= serve->processes[i].pause)
                 start_process(&serve->processes[i]);
     }
     free(port);

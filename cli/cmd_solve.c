@@ -56,7 +56,7 @@ static bool cancelled(void *user)
 
 static double since_start(void *user)
 {
-    return cli_seconds() - ((const struct run *)user)->start;
+    return clock_seconds() - ((const struct run *)user)->start;
 }
 
 static double gap_percent(double cost, double bound)
@@ -187,7 +187,7 @@ static int parse(int argc, char **argv, struct options *options)
 
 int cmd_solve(int argc, char **argv)
 {
-    struct run run = {.start = cli_seconds()};
+    struct run run = {.start = clock_seconds()};
     struct options options = {.budget = {.threads = 2,
                                          .seed = 1,
                                          .clock = since_start,

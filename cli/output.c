@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 int cli_fail(const char *command, const char *file, const struct error *e)
 {
@@ -83,11 +82,4 @@ enum error_code cli_prepare_module(const char *path, const char *entry, struct i
     code = ir_prepare_entry(&image, entry, out, e);
     ir_program_release(&image);
     return code;
-}
-
-double cli_seconds(void)
-{
-    struct timespec when;
-    clock_gettime(CLOCK_MONOTONIC, &when);
-    return (double)when.tv_sec + (double)when.tv_nsec * 1e-9;
 }

@@ -3,6 +3,7 @@
 #ifndef TOAST_CLI_OUTPUT_H
 #define TOAST_CLI_OUTPUT_H
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "ir/program.h"
 
@@ -21,6 +22,5 @@ enum error_code cli_read_module(const char *path, struct ir_program *out, struct
 /* module as planned: read, then prepared; entry: the function, or NULL */
 enum error_code cli_prepare_module(const char *path, const char *entry, struct ir_program *out,
                                    struct error *e) BASE_CHECKED;
-double cli_seconds(void); /* of the monotonic clock; for what a run took */
 
 #endif

@@ -4,11 +4,12 @@
  * option that can cut a search short; a search that was cut says that it is not reproducible. */
 #include "mcts/core.h"
 
+#include "base/clock.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 struct crew {
     const struct search *search;
@@ -28,17 +29,10 @@ struct hand {
     struct error error;
 };
 
-static double now_s(void)
-{
-    struct timespec when;
-    clock_gettime(CLOCK_MONOTONIC, &when);
-    return (double)when.tv_sec + 1e-9 * (double)when.tv_nsec;
-}
-
 static bool out_of_time(void *user)
 {
     const struct crew *crew = user;
-    return atomic_load(&crew->failed) || (crew->end_s > 0 && now_s() >= crew->end_s);
+    return atomic_load(&crew->failed) || (crew->end_s > 0 && clock_seconds() >= crew->end_s);
 }
 
 static void *work(void *arg)
@@ -171,7 +165,7 @@ enum error_code search_run(const struct search *search, uint32_t threads, double
     threads = threads < 1 ? 1 : threads > CORE_MAX_TASKS ? CORE_MAX_TASKS : threads;
     struct search_blob snapshot;
     struct crew crew = {
-        .search = search, .snapshot = &snapshot, .end_s = seconds > 0 ? now_s() + seconds : 0};
+        .search = search, .snapshot = &snapshot, .end_s = seconds > 0 ? clock_seconds() + seconds : 0};
     crew.control = (struct search_control){out_of_time, &crew};
     struct hand *hands = mem_zalloc(threads, sizeof *hands);
     for (uint32_t i = 0; i < threads; i++)

@@ -1,12 +1,12 @@
 /* What pages and operators look at: workers, held and finished tasks. Only reads. See observe.h. */
 #include "queue/observe.h"
 
+#include "base/clock.h"
 #include "queue/call.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { HELD_MAX = 1000, WORKERS_MAX = 1000 };
 
@@ -207,13 +207,6 @@ static void take_info(const char *info, struct queue_redis *out)
                     strncmp(info_text(info, "aof_last_bgrewrite_status"), "ok", 2) == 0;
 }
 
-static double now_s(void)
-{
-    struct timespec when;
-    clock_gettime(CLOCK_MONOTONIC, &when);
-    return (double)when.tv_sec + (double)when.tv_nsec * 1e-9;
-}
-
 enum error_code queue_redis_state(struct queue *queue, struct queue_redis *out, struct error *e)
 {
     redisReply *reply = NULL;
@@ -224,11 +217,11 @@ enum error_code queue_redis_state(struct queue *queue, struct queue_redis *out, 
         return code;
     take_info(reply_text(reply, 0), out);
     freeReplyObject(reply);
-    double began = now_s();
+    double began = clock_seconds();
     code = call_read(queue, 1, clock, &reply, e);
     if (code != ERROR_OK)
         return code;
-    out->ping_s = now_s() - began;
+    out->ping_s = clock_seconds() - began;
     out->now_ms =
         strtoll(reply_text(reply, 0), NULL, 10) * 1000 + strtoll(reply_text(reply, 1), NULL, 10) / 1000;
     freeReplyObject(reply);

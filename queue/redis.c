@@ -2,6 +2,7 @@
  * command. */
 #include "queue/redis.h"
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/secret.h"
@@ -12,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 extern const unsigned char queue_library_text[]; /* queue/library*.lua, by toast_embed */
 
@@ -155,17 +155,10 @@ static enum error_code connect_within(struct redis *redis, int ms, struct error 
     return ERROR_OK;
 }
 
-static long long now_ms(void)
-{
-    struct timespec when;
-    clock_gettime(CLOCK_MONOTONIC, &when);
-    return when.tv_sec * 1000LL + when.tv_nsec / 1000000;
-}
-
 /* a call that began then has failed */
 static void note_failure(long long began_ms)
 {
-    long long none = 0, now = now_ms();
+    long long none = 0, now = clock_ms();
     if (now - began_ms >= SILENT_MS)
         atomic_compare_exchange_strong(&probe_at_ms, &none, now);
 }
@@ -173,7 +166,7 @@ static void note_failure(long long began_ms)
 /* while Redis is silent: this call asks, or another one does */
 static enum error_code probe(struct redis *redis, long long due, struct error *e)
 {
-    long long now = now_ms();
+    long long now = clock_ms();
     if (now < due || !atomic_compare_exchange_strong(&probe_at_ms, &due, now + PROBE_EVERY_MS))
         return error_set(e, ERROR_UNAVAILABLE, "Redis does not answer");
     drop(redis); /* what it had in flight may still come */
@@ -196,7 +189,7 @@ static enum error_code connect_now(struct redis *redis, struct error *e)
         return probe(redis, due, e);
     if (redis->context)
         return ERROR_OK;
-    began = now_ms();
+    began = clock_ms();
     enum error_code code = connect_within(redis, CONNECT_MS, e);
     if (code == ERROR_OK)
         limit_replies(redis, REPLY_MS);
@@ -226,7 +219,7 @@ enum error_code redis_command(struct redis *redis, int argc, const char **argv, 
     enum error_code code = connect_now(redis, e);
     if (code != ERROR_OK)
         return code;
-    long long began = now_ms();
+    long long began = clock_ms();
     redisReply *reply = redisCommandArgv(redis->context, argc, argv, sizes);
     if (!reply) {
         note_failure(began);
@@ -301,7 +294,7 @@ static enum error_code round_trip(struct redis *redis, const char *function, str
     enum error_code code = connect_now(redis, e);
     if (code != ERROR_OK)
         return code;
-    long long began = now_ms();
+    long long began = clock_ms();
     for (size_t i = 0; i < count; i++)
         if (!calls[i].answered)
             append_call(redis, function, &calls[i]);

@@ -2,14 +2,14 @@
  * slot's thread runs. Waits at most WORKER_TICK_MS for a child. See internal.h. */
 #include "workers/internal.h"
 
+#include "base/clock.h"
+
 #include <poll.h>
 #include <sys/random.h>
 
 static long long now_ms(const struct supervisor *supervisor)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+    return clock_ms();
 }
 
 static uint32_t random_number(struct slot *slot)

@@ -23,6 +23,7 @@
 #include "api/bodies.h"
 #include "api/plan_file.h"
 #include "api/referee.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "ir/read.h"
@@ -31,7 +32,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 struct context {
@@ -338,17 +338,10 @@ static void ask_referee(struct tasks_result *out)
  * deadline less than queue/library_reap.lua grants, of one that had a limit of seconds a quarter of that. */
 enum { LATE_EMIT_S = 2, EMIT_SHARE = 4 };
 
-static double now_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 static bool emit_is_late(enum planner_share share, void *user)
 {
     (void)share;
-    return now_s() >= *(const double *)user;
+    return clock_seconds() >= *(const double *)user;
 }
 
 /* end_s: what emit_is_late compares with; borrowed while the job is finished */
@@ -357,7 +350,7 @@ static void bound_emit(struct api_request *request, const char *stop, double *en
     double most = strcmp(stop, "deadline") == 0  ? LATE_EMIT_S
                   : strcmp(stop, "seconds") == 0 ? request->seconds / EMIT_SHARE
                                                  : 0;
-    *end_s = now_s() + most;
+    *end_s = clock_seconds() + most;
     request->planning.late = most > 0 ? emit_is_late : NULL;
     request->planning.late_user = end_s;
 }

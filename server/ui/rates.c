@@ -2,7 +2,7 @@
  * rates. They are kept in this process alone, so the picture begins with the server's start. See ui.h. */
 #include "server/ui/ui.h"
 
-#include <time.h>
+#include "base/clock.h"
 
 enum { EVERY_MS = 10000 };
 
@@ -30,13 +30,6 @@ void rates_destroy(struct rates *rates)
     free(rates);
 }
 
-static long long monotonic_ms(void)
-{
-    struct timespec when;
-    clock_gettime(CLOCK_MONOTONIC, &when);
-    return when.tv_sec * 1000LL + when.tv_nsec / 1000000;
-}
-
 static const struct sample *nth(const struct rates *rates, size_t i) /* 0: the oldest */
 {
     return &rates->ring[(rates->next + RATES_MAX + 1 - rates->count + i) % (RATES_MAX + 1)];
@@ -45,7 +38,7 @@ static const struct sample *nth(const struct rates *rates, size_t i) /* 0: the o
 void rates_sample(struct rates *rates, struct queue *queue)
 {
     struct queue_fields n;
-    struct sample sample = {.at_ms = monotonic_ms()};
+    struct sample sample = {.at_ms = clock_ms()};
     if (rates->count && sample.at_ms - nth(rates, rates->count - 1)->at_ms <
                             EVERY_MS) /* read without the lock: no other thread writes */
         return;
@@ -70,7 +63,7 @@ static double per_minute(long long before, long long after, long long ms)
 
 size_t rates_read(struct rates *rates, struct rate out[RATES_MAX])
 {
-    long long now = monotonic_ms();
+    long long now = clock_ms();
     size_t count = 0;
     pthread_mutex_lock(&rates->lock);
     for (size_t i = 1; i < rates->count; i++) {
