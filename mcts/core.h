@@ -177,8 +177,7 @@ enum error_code core_race_experts(struct search *search, struct error *e) BASE_C
 /* is the time of the experts' race over? Notes that it was cut */
 static inline bool core_experts_over(struct search *search)
 {
-    const struct search_control *control = &search->options.control;
-    bool over = control->stop && control->stop(control->user);
+    bool over = search_stops(&search->options.control);
     if (over)
         atomic_store(&search->experts_cut, true);
     return over;

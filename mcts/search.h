@@ -21,6 +21,11 @@ struct search_control {       /* asked at least once a second */
     bool (*stop)(void *user); /* NULL: never */
     void *user;
 };
+/* does it say stop? NULL: never */
+static inline bool search_stops(const struct search_control *control)
+{
+    return control && control->stop && control->stop(control->user);
+}
 
 struct search_options {
     uint64_t seed;

@@ -8,7 +8,7 @@ enum { TIGHT_PART = 4 };
 
 enum error_code core_task_check(const struct core_task *task, struct error *e)
 {
-    if (task->control && task->control->stop && task->control->stop(task->control->user))
+    if (search_stops(task->control))
         return error_set(e, ERROR_CANCELLED, "the search was cancelled");
     return ERROR_OK;
 }

@@ -162,6 +162,13 @@ const char *report_cut_name(uint32_t number)
     return number < REPORT_CUT_COUNT ? names[number] : "";
 }
 
+bool report_cut_short(struct report *report, const struct search_control *control, enum report_cut what)
+{
+    bool late = search_stops(control);
+    report->cut |= late ? what : 0;
+    return late;
+}
+
 void report_cuts_text(const struct report *report, char *out, size_t room)
 {
     size_t at = 0;

@@ -28,16 +28,6 @@ struct maker {
     const struct search_control *control; /* NULL: there is time for everything */
 };
 
-/* no time for that, which the report says; false: there is */
-static bool cut_short(struct maker *maker, enum report_cut what)
-{
-    const struct search_control *control = maker->control;
-    if (!control || !control->stop || !control->stop(control->user))
-        return false;
-    maker->report->cut |= what;
-    return true;
-}
-
 /* ---- decisions ---- */
 
 /* Replays the plan and notes for each cell (space, axis) the decision that first put a factor there. */
@@ -143,7 +133,7 @@ static enum error_code make_conflicts(struct maker *maker, struct error *e)
             }
             list[d].bits ^= 1u << conflict->bit;
         }
-        if (conflict->decision < 0 || cut_short(maker, REPORT_CUT_CONFLICTS))
+        if (conflict->decision < 0 || report_cut_short(maker->report, maker->control, REPORT_CUT_CONFLICTS))
             continue;
         struct price other;
         TRY(price_list(maker, list, report->plan.count, &other, e));

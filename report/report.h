@@ -332,6 +332,8 @@ enum report_cut {
 #undef REPORT_CUT_BIT
 };
 const char *report_cut_name(uint32_t number); /* of the bit 1 << number */
+/* is the time over? Then the report says what was left out for it. control: may be NULL */
+bool report_cut_short(struct report *report, const struct search_control *control, enum report_cut what);
 /* "search, constraints" */
 void report_cuts_text(const struct report *report, char *out, size_t room);
 

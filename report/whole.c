@@ -474,15 +474,6 @@ static void warn_of_idle_axes(struct finder *finder)
     }
 }
 
-/* the report says that tries were left out */
-static bool is_late(const struct finder *finder)
-{
-    const struct search_control *control = finder->control;
-    bool late = control && control->stop && control->stop(control->user);
-    finder->report->cut |= late ? REPORT_CUT_WHOLE : 0;
-    return late;
-}
-
 static enum error_code explain(struct finder *finder, struct error *e)
 {
     struct report *report = finder->report;
@@ -497,7 +488,8 @@ static enum error_code explain(struct finder *finder, struct error *e)
             tell_sizes(finder, whole->size, whole->sizes, sizeof whole->sizes);
         } else if (no_rule(finder, whole->group, whole)) {
             whole->reason = REPORT_NO_RULE;
-        } else if (finder->priced && i < PRICED && !is_late(finder)) {
+        } else if (finder->priced && i < PRICED &&
+                   !report_cut_short(finder->report, finder->control, REPORT_CUT_WHOLE)) {
             TRY(try_group(finder, whole, e));
         } else {
             whole->reason = REPORT_NOT_TRIED;
