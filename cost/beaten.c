@@ -12,17 +12,19 @@
  * takes as long to find as their makespan. What is held makes no step shorter. */
 #include "cost/beaten.h"
 
-static void run(struct price_scratch *scratch, const struct spmd_local *local,
-                const struct cost_machine *machine, struct price_unfolded **unfolded, struct price *out)
+void price_time(struct price_scratch *scratch, const struct spmd_local *local,
+                const struct cost_machine *machine, struct price_timed *timed, struct price *out)
 {
-    if (scratch->fold && !*unfolded)
-        *unfolded = price_unfold(scratch, local, machine, NULL);
-    if (*unfolded && price_hides(machine))
-        price_unfolded_prepare(*unfolded);
-    if (*unfolded)
-        price_run_kernels((*unfolded)->scratch, &(*unfolded)->local, machine, NULL, out);
-    else
-        price_run_kernels(scratch, local, machine, NULL, out);
+    if (timed->known)
+        return;
+    timed->known = true;
+    if (scratch->fold && !timed->unfolded)
+        timed->unfolded = price_unfold(scratch, local, machine, NULL);
+    struct price_unfolded *unfolded = timed->unfolded;
+    if (unfolded && price_hides(machine))
+        price_unfolded_prepare(unfolded);
+    price_run_kernels(unfolded ? unfolded->scratch : scratch, unfolded ? &unfolded->local : local, machine,
+                      NULL, out);
 }
 
 /* as price_memory does, for the unfolding */
@@ -32,47 +34,19 @@ static void note_kernels(struct price_scratch *scratch)
         scratch->at[scratch->kernels[kernel].step] = kernel;
 }
 
-/* Do computations alone take longer? No collective need be put in order then. */
-static bool computes_longer(const struct price_scratch *scratch, const struct spmd_local *local,
-                            struct price *out)
-{
-    struct price sums = {.peak_order = COST_ORDER_PROGRAM};
-    price_sum_kernels(scratch, local, &sums);
-    if (sums.compute_ps > scratch->beaten_ps)
-        *out = sums;
-    return sums.compute_ps > scratch->beaten_ps;
-}
-
 bool price_is_beaten(struct price_scratch *scratch, const struct spmd_local *local,
                      const struct cost_machine *machine, struct price_timed *timed, struct price *out)
 {
     if (!scratch->beaten_ps)
         return false;
-    if (computes_longer(scratch, local, out))
-        return true;
-    note_kernels(scratch);
-    timed->early.peak_order = COST_ORDER_PROGRAM;
-    run(scratch, local, machine, &timed->unfolded, &timed->early);
-    timed->known = timed->early.step_ps <= scratch->beaten_ps;
-    if (!timed->known)
-        *out = timed->early;
-    return !timed->known;
-}
-
-void price_run_in_order(struct price_scratch *scratch, const struct spmd_local *local,
-                        const struct cost_machine *machine, const struct price_timed *timed,
-                        struct price *out)
-{
-    const struct price *early = &timed->early;
-    struct price_unfolded *unfolded = timed->unfolded;
-    if (!timed->known) {
-        run(scratch, local, machine, &unfolded, out);
-        return;
+    price_sum_kernels(scratch, local, out);
+    bool beaten = out->compute_ps > scratch->beaten_ps;
+    if (!beaten) {
+        note_kernels(scratch);
+        price_time(scratch, local, machine, timed, out);
+        beaten = out->step_ps > scratch->beaten_ps;
     }
-    out->step_ps = early->step_ps;
-    out->matmul_ps = early->matmul_ps;
-    out->compute_ps = early->compute_ps;
-    out->communication_ps = early->communication_ps;
-    out->exposed_ps = early->exposed_ps;
-    out->critical_path_ps = early->critical_path_ps;
+    if (beaten)
+        out->peak_order = COST_ORDER_PROGRAM;
+    return beaten;
 }

@@ -4,10 +4,10 @@
 
 #include "cost/internal.h"
 
+/* the makespan of the pricing that is under way: once */
 struct price_timed {
     struct price_unfolded *unfolded; /* NULL: not made */
-    struct price early;              /* the times alone */
-    bool known;                      /* early is */
+    bool known;                      /* the price has its times */
 };
 /* Does the machine's compiler order the program to hide collectives? */
 static inline bool price_hides(const struct cost_machine *machine)
@@ -18,16 +18,14 @@ static inline bool price_hides(const struct cost_machine *machine)
  * of price_sum_kernels where they are enough to know. */
 bool price_is_beaten(struct price_scratch *scratch, const struct spmd_local *local,
                      const struct cost_machine *machine, struct price_timed *timed, struct price *out);
-/* the times of the kernels in their order, of a fold as all layers have them; out has its memory already */
-void price_run_in_order(struct price_scratch *scratch, const struct spmd_local *local,
-                        const struct cost_machine *machine, const struct price_timed *timed,
-                        struct price *out);
+/* the times of the kernels in their order, of a fold as all layers have them; nothing else of *out changes */
+void price_time(struct price_scratch *scratch, const struct spmd_local *local,
+                const struct cost_machine *machine, struct price_timed *timed, struct price *out);
 /* price.c: the time of kernels that nobody needs in their order: computations, of a fold those of all layers,
  * and half of what collectives take, which is about as much as computes beside them */
 void price_sum_kernels(const struct price_scratch *scratch, const struct spmd_local *local,
                        struct price *out);
-/* makespan.c: the makespan of the kernels, once a pricing, or again where collectives are hidden. trace:
- * NULL, or room for one interval a kernel. */
+/* makespan.c: the makespan of the kernels, once a pricing. trace: NULL, or room for one interval a kernel. */
 void price_run_kernels(struct price_scratch *scratch, const struct spmd_local *local,
                        const struct cost_machine *machine, struct price_interval *trace, struct price *out);
 /* hidden_time.c: the same of a backend that orders the program to hide collectives */

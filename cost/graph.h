@@ -78,9 +78,10 @@ struct price_graph {
     struct unit *units; /* arguments first, then in program order; the last one returns the results */
     size_t unit_room;
     uint32_t count;
-    uint32_t barriers;       /* units without kernels, behind the arguments */
-    uint32_t first, kernels; /* those that are in units: of the program, or of a region */
-    uint32_t *unit_of;       /* per step of a kernel; NDA_NONE: of another region */
+    uint32_t barriers;              /* units without kernels, behind the arguments */
+    uint32_t first_step, last_step; /* of the program, or of a region: what is made elsewhere is no unit */
+    bool whole;                     /* of the program: the last unit returns the results */
+    uint32_t *unit_of;              /* per step of a kernel */
     size_t unit_of_room;
     VEC(uint32_t) edges;
     VEC(uint32_t) stack;

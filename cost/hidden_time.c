@@ -21,33 +21,15 @@ struct run {
 
 static int64_t taken_ps(const struct hidden_sums *sums)
 {
-    return sums->matmul_ps + sums->other_ps + sums->waited_ps;
+    return sums->kernels.matmul_ps + sums->kernels.other_ps + sums->waited_ps;
 }
 
 static void add_sums(struct hidden_sums *sums, const struct hidden_sums *more)
 {
-    sums->matmul_ps += more->matmul_ps;
-    sums->other_ps += more->other_ps;
-    sums->communication_ps += more->communication_ps;
+    sums->kernels.matmul_ps += more->kernels.matmul_ps;
+    sums->kernels.other_ps += more->kernels.other_ps;
+    sums->kernels.communication_ps += more->kernels.communication_ps;
     sums->waited_ps += more->waited_ps;
-}
-
-/* what a kernel computes, and what it sends */
-static void add_kernel(const struct run *run, const struct kernel *kernel, struct hidden_region *region)
-{
-    const struct spmd_step *step = &run->local->steps[kernel->step];
-    int64_t ps = times_trips(kernel->ps, step->trips), copy_ps = times_trips(kernel->copy_ps, step->trips);
-    struct hidden_sums *sums = &region->sums;
-    if (spmd_step_is_collective(step)) {
-        sums->communication_ps += ps;
-        sums->other_ps += copy_ps;
-        region->sends = true;
-    } else if (step->kind == SPMD_OP && step_info(run->scratch, step)->class == OP_MATMUL) {
-        sums->matmul_ps += ps - copy_ps; /* what turns its operands is none of it */
-        sums->other_ps += copy_ps;
-    } else if (step_is_local(step->kind)) {
-        sums->other_ps += ps;
-    }
 }
 
 /* ---------------------------------------------------------------- the trace */
@@ -204,7 +186,8 @@ static void end_region(const struct run *run, uint32_t end, bool branch)
 static void take_kernel(const struct run *run, uint32_t at)
 {
     const struct kernel *kernel = &run->scratch->kernels[at];
-    switch (run->local->steps[kernel->step].kind) {
+    const struct spmd_step *step = &run->local->steps[kernel->step];
+    switch (step->kind) {
     case SPMD_LOOP:
     case SPMD_BRANCH:
         VEC_PUSH(&run->scratch->regions, ((struct hidden_region){.mark = at, .first = at + 1}));
@@ -212,10 +195,10 @@ static void take_kernel(const struct run *run, uint32_t at)
     case SPMD_LOOP_BODY: end_part(run, at); return;
     case SPMD_BRANCH_NEXT: end_alternative(run, at); return;
     case SPMD_LOOP_END:
-    case SPMD_BRANCH_END:
-        end_region(run, at, run->local->steps[kernel->step].kind == SPMD_BRANCH_END);
-        return;
-    default: add_kernel(run, kernel, innermost(run));
+    case SPMD_BRANCH_END: end_region(run, at, step->kind == SPMD_BRANCH_END); return;
+    default:
+        price_add_kernel(run->scratch, run->local, kernel, &innermost(run)->sums.kernels);
+        innermost(run)->sends |= spmd_step_is_collective(step);
     }
 }
 
@@ -258,9 +241,9 @@ void price_run_hiding(struct price_scratch *scratch, const struct spmd_local *lo
             trace_led(&run);
         }
     }
-    out->matmul_ps = sums.matmul_ps;
-    out->compute_ps = sums.matmul_ps + sums.other_ps;
-    out->communication_ps = sums.communication_ps;
+    out->matmul_ps = sums.kernels.matmul_ps;
+    out->compute_ps = sums.kernels.matmul_ps + sums.kernels.other_ps;
+    out->communication_ps = sums.kernels.communication_ps;
     out->exposed_ps = sums.waited_ps;
     out->step_ps = taken_ps(&sums);
     out->critical_path_ps = longest_chain(&run);

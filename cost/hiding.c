@@ -373,10 +373,9 @@ void price_order_hiding(struct price_graph *graph)
     note_units(graph);
     graph->stack.count = graph->fresh.count = graph->done.count = graph->placed_then.count = 0;
     graph->waited_ps = 0;
-    bool whole = graph->kernels == graph->scratch->kernel_count; /* the last unit returns the results */
-    if (whole)
+    if (graph->whole)
         place(&sweep, graph->count - 1);
-    for (uint32_t unit = arguments; unit + whole < graph->count; unit++)
+    for (uint32_t unit = arguments; unit + graph->whole < graph->count; unit++)
         if (graph->units[unit].users == 0)
             make_ready(&sweep, unit, false);
     while (sweep.left)

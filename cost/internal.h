@@ -289,10 +289,15 @@ struct reduction {
     bool taken;
 };
 
+/* What kernels take, of all trips. */
+struct kernel_sums {
+    int64_t matmul_ps, other_ps, communication_ps;
+};
+
 /* What hidden_time.c knows of a loop or branch whose end has not come. */
 struct hidden_sums {
-    int64_t matmul_ps, other_ps, communication_ps; /* x trips */
-    int64_t waited_ps;                             /* that nothing is computed beside collectives */
+    struct kernel_sums kernels;
+    int64_t waited_ps; /* that nothing is computed beside collectives */
 };
 struct hidden_region {
     uint32_t mark, first;             /* its first kernel, and that of the part which is open */
@@ -497,6 +502,9 @@ bool price_keeps_apart(const struct price_scratch *scratch, uint32_t leader, uin
 void price_combine_reductions(struct price_scratch *scratch, const struct spmd_local *local);
 /* schedule.c: the last kernel of the unit that begins with this one and whose kernels follow one another */
 uint32_t price_unit_end(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel);
+/* makespan.c: adds a kernel: what it computes, and what it sends */
+void price_add_kernel(const struct price_scratch *scratch, const struct spmd_local *local,
+                      const struct kernel *kernel, struct kernel_sums *sums);
 /* looped.c: sets `looped` of all kernels */
 void price_find_looped(struct price_scratch *scratch, const struct spmd_local *local);
 /* price.c: evaluator_measure, of a fresh scratch */

@@ -15,7 +15,7 @@
 
 struct clock {
     int64_t compute_ps, link_ps; /* when each stream is free */
-    int64_t other_ps, matmul_ps, communication_ps;
+    struct kernel_sums sums;
 };
 
 enum { BRANCH_DEPTH = 32 }; /* deeper branches are priced as if all their regions ran */
@@ -60,19 +60,13 @@ static int64_t run_collective(struct run *run, const struct spmd_step *step, int
         run->clock.compute_ps = start + ps;
     }
     times->ready_ps = run->clock.link_ps = start + ps;
-    run->clock.communication_ps += ps;
     return start;
 }
 
 /* the same of a computation, which the buffers that its kernel reads let start */
-static int64_t run_computation(struct run *run, const struct kernel *kernel, const struct spmd_step *step,
-                               int64_t ps, struct value_times *times)
+static int64_t run_computation(struct run *run, int64_t ps, struct value_times *times)
 {
     int64_t start = later(run->clock.compute_ps, times->ready_ps);
-    bool matmul = step->kind == SPMD_OP && step_info(run->scratch, step)->class == OP_MATMUL;
-    int64_t turning_ps = matmul ? times_trips(kernel->copy_ps, step->trips) : 0;
-    run->clock.matmul_ps += matmul ? ps - turning_ps : 0;
-    run->clock.other_ps += matmul ? turning_ps : ps;
     times->ready_ps = run->clock.compute_ps = start + ps;
     return start;
 }
@@ -105,6 +99,22 @@ static void trace_wait(struct run *run, const struct kernel *kernel, int64_t fro
         run->trace[last].exposed_ps += until - from;
 }
 
+void price_add_kernel(const struct price_scratch *scratch, const struct spmd_local *local,
+                      const struct kernel *kernel, struct kernel_sums *sums)
+{
+    const struct spmd_step *step = &local->steps[kernel->step];
+    int64_t ps = times_trips(kernel->ps, step->trips), copy_ps = times_trips(kernel->copy_ps, step->trips);
+    if (spmd_step_is_collective(step)) {
+        sums->communication_ps += ps;
+        sums->other_ps += copy_ps;
+    } else if (step->kind == SPMD_OP && step_info(scratch, step)->class == OP_MATMUL) {
+        sums->matmul_ps += ps - copy_ps; /* what turns its operands is none of it */
+        sums->other_ps += copy_ps;
+    } else if (step_is_local(step->kind)) {
+        sums->other_ps += ps;
+    }
+}
+
 /* Runs one kernel and says when its results are there. */
 static int64_t run_kernel(struct run *run, uint32_t index)
 {
@@ -120,15 +130,15 @@ static int64_t run_kernel(struct run *run, uint32_t index)
         times.path_ps = later(times.path_ps, root->path_ps);
     }
     times.path_ps += ps;
+    price_add_kernel(run->scratch, run->local, kernel, &run->clock.sums);
     if (spmd_step_is_collective(step)) {
         int64_t copy_ps = times_trips(kernel->copy_ps, step->trips);
         run->clock.compute_ps += copy_ps;
-        run->clock.other_ps += copy_ps;
         start = run_collective(run, step, ps, &times);
         if (run->trace && blocks(run, step) && start > before + copy_ps)
             trace_wait(run, kernel, before + copy_ps, start);
     } else if (step_is_local(step->kind)) {
-        start = run_computation(run, kernel, step, ps, &times);
+        start = run_computation(run, ps, &times);
         if (run->trace && start > before)
             trace_wait(run, kernel, before, start);
     } else { /* both streams join */
@@ -183,9 +193,9 @@ void price_run_kernels(struct price_scratch *scratch, const struct spmd_local *l
             branch_step(stack, &depth, kind, &run.clock);
     }
     out->step_ps = finish(&run.clock);
-    out->matmul_ps = run.clock.matmul_ps;
-    out->compute_ps = run.clock.matmul_ps + run.clock.other_ps;
-    out->communication_ps = run.clock.communication_ps;
+    out->matmul_ps = run.clock.sums.matmul_ps;
+    out->compute_ps = run.clock.sums.matmul_ps + run.clock.sums.other_ps;
+    out->communication_ps = run.clock.sums.communication_ps;
     out->exposed_ps = out->step_ps - out->compute_ps;
     out->critical_path_ps = longest;
 }

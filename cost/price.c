@@ -132,6 +132,7 @@ static void add_rematerialised(const struct cost_machine *machine, struct price 
 
 void price_sum_kernels(const struct price_scratch *scratch, const struct spmd_local *local, struct price *out)
 {
+    out->matmul_ps = out->compute_ps = out->communication_ps = 0;
     for (size_t i = 0; i < scratch->kernel_count; i++) {
         const struct kernel *kernel = &scratch->kernels[i];
         const struct spmd_step *step = &local->steps[kernel->step];
@@ -148,45 +149,41 @@ void price_sum_kernels(const struct price_scratch *scratch, const struct spmd_lo
 
 /* Is the step longer than that of a plan that may win, whatever the peak? What is near the limit by the fold
  * is so by the program, and of both sides a plan that is too slow is as good as any other. */
-static bool is_hopeless(const struct price_scratch *scratch, struct price_unfolded *unfolded,
-                        const struct cost_machine *machine, struct price *near)
+static bool is_hopeless(struct price_scratch *scratch, const struct spmd_local *local,
+                        const struct cost_machine *machine, struct price_timed *timed, struct price *out)
 {
     if (!scratch->hopeless_ps || scratch->fold->unfolded)
         return false;
-    price_unfolded_prepare(unfolded); /* nobody is near the limit but what hides */
-    price_run_kernels(unfolded->scratch, &unfolded->local, machine, NULL, near);
-    return near->step_ps > scratch->hopeless_ps;
+    price_time(scratch, local, machine, timed, out);
+    return out->step_ps > scratch->hopeless_ps;
 }
 
 /* A fold's peak of the order that hides collectives matters near the limit, and is not to be believed there:
- * then that of all layers is found, or told. unfolded, and what comes back: the kernels of all layers; NULL:
- * they were not asked for. */
-static struct price_unfolded *find_hiding_peak(struct price_scratch *scratch, const struct spmd_local *local,
-                                               const struct cost_machine *machine,
-                                               struct price_unfolded *unfolded, struct price *out)
+ * then that of all layers is found, or told. */
+static void find_hiding_peak(struct price_scratch *scratch, const struct spmd_local *local,
+                             const struct cost_machine *machine, struct price_timed *timed, struct price *out)
 {
     struct price near = *out;
     scratch->hiding_known = !scratch->fold || out->peak_order != COST_ORDER_HIDING;
     if (scratch->hiding_known)
-        return unfolded;
+        return;
     rematerialise(machine, &near);
     scratch->hiding_known = !scratch->fold->unfolded && !price_near_limit(&near, machine->memory_limit_bytes);
     if (scratch->hiding_known || scratch->fold->doubted ||
         (scratch->far_bytes && price_least_peak(&near) > scratch->far_bytes))
-        return unfolded;
+        return;
     if (scratch->fold->shorter) {
         scratch->hiding_known = price_deep_peak(scratch, local, machine, out);
-        return unfolded;
+        return;
     }
-    if (!unfolded)
-        unfolded = price_unfold(scratch, local, machine, NULL);
-    if (is_hopeless(scratch, unfolded, machine, &near)) {
+    if (!timed->unfolded)
+        timed->unfolded = price_unfold(scratch, local, machine, NULL);
+    if (is_hopeless(scratch, local, machine, timed, out)) {
         scratch->hiding_known = scratch->left_open = true;
-        *out = near;
+        rematerialise(machine, out);
     } else {
-        scratch->hiding_known = price_unfolded_peak(unfolded, out);
+        scratch->hiding_known = price_unfolded_peak(timed->unfolded, out);
     }
-    return unfolded;
 }
 
 static void find_peak(struct price_scratch *scratch, const struct spmd_local *local,
@@ -212,14 +209,14 @@ void price_local(const struct spmd_local *local, const struct cost_machine *mach
     s->left_open = s->hiding_known = price_is_beaten(s, local, machine, &timed, out);
     if (!s->left_open) {
         find_peak(s, local, machine, out);
-        timed.unfolded = find_hiding_peak(s, local, machine, timed.unfolded, out);
+        find_hiding_peak(s, local, machine, &timed, out);
     }
     if (!s->left_open)
         rematerialise(machine, out);
     if (s->far_bytes && price_least_peak(out) > s->far_bytes)
         price_sum_kernels(s, local, out);
     else if (!s->left_open)
-        price_run_in_order(s, local, machine, &timed, out);
+        price_time(s, local, machine, &timed, out);
     add_rematerialised(machine, out);
     s->fold = NULL;
 }

@@ -57,9 +57,8 @@ static void add_roots(struct price_graph *graph, uint32_t self, uint32_t roots, 
 {
     for (uint32_t root = roots; root < roots + count; root++) {
         uint32_t value = graph->scratch->pool[root].value, step = graph->local->values[value].step;
-        uint32_t from = step == SPMD_NONE ? value : graph->unit_of[step];
-        if (from != NDA_NONE)
-            add_read(graph, self, from);
+        if (step == SPMD_NONE || (step >= graph->first_step && step <= graph->last_step))
+            add_read(graph, self, step == SPMD_NONE ? value : graph->unit_of[step]);
     }
     if (behind && graph->barriers)
         add_read(graph, self, graph->local->argument_count + behind - 1);
@@ -136,10 +135,12 @@ static struct price_graph *begin_units(struct price_scratch *scratch, const stru
 
 static void add_units(struct price_graph *graph, uint32_t first, uint32_t count)
 {
-    graph->first = first;
-    graph->kernels = count;
+    const struct kernel *kernels = graph->scratch->kernels;
+    graph->whole = count == graph->scratch->kernel_count;
+    graph->first_step = count ? kernels[first].step : 0;
+    graph->last_step = count ? kernels[first + count - 1].step : 0;
     for (uint32_t k = first; k < first + count; k++)
-        if (!graph->scratch->kernels[k].follows) {
+        if (!kernels[k].follows) {
             add_unit(graph, k);
             k = graph->units[graph->count - 1].last;
         }
@@ -150,10 +151,7 @@ static void add_units(struct price_graph *graph, uint32_t first, uint32_t count)
 void price_region_units(struct price_scratch *scratch, const struct spmd_local *local,
                         struct price_graph **kept, uint32_t first, uint32_t count)
 {
-    struct price_graph *graph = begin_units(scratch, local, kept);
-    for (uint32_t step = 0; step < local->step_count; step++)
-        graph->unit_of[step] = NDA_NONE;
-    add_units(graph, first, count);
+    add_units(begin_units(scratch, local, kept), first, count);
 }
 
 /* the units of a program that price_fuse has seen */
