@@ -161,7 +161,8 @@ static struct search_domain *land_create(uint64_t seed, uint32_t groups)
 }
 
 /* Best over every plan that any list reaches (append-only closure over plans); plans visited. */
-static uint32_t land_exhaust(const struct search_domain *domain, struct cost *best, struct hash128 *best_hash)
+static inline uint32_t land_exhaust(const struct search_domain *domain, struct cost *best,
+                                    struct hash128 *best_hash)
 {
     struct tree seen = {0};
     VEC(struct search_list) lists = {NULL, 0, 0};
