@@ -10,8 +10,6 @@ examples:
 import argparse
 import pathlib
 
-HELP = argparse.RawDescriptionHelpFormatter
-
 
 def decoder(name, batch, length, **sizes):
     return name, f"Flax{name}ForCausalLM", sizes, (batch, length)
@@ -92,7 +90,7 @@ def lower(name):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="referee_library.py", description=__doc__, formatter_class=HELP)
+    parser = argparse.ArgumentParser(prog="referee_library.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(MODELS)}; default: all")
     options = parser.parse_args()
