@@ -53,6 +53,13 @@ static inline enum step_fate fate_of(const struct price_scratch *scratch, const 
 {
     if (step->result_count != 1 && info->class != OP_ALIAS)
         return FATE_KERNEL;
+    if (scratch->rules & COST_FUSE_BYTES && step->kind == SPMD_OP && info->class <= OP_GATHER &&
+        info->class != OP_NOTHING && !scratch->uses[step->results].uses)
+        return FATE_FREE; /* for ops that are other names, or for nothing */
+    if (scratch->rules & COST_FUSE_BYTES && info->congruent && price_is_named(scratch, local, step))
+        return FATE_NAMED;
+    if (price_added_by(scratch, local, step) != SPMD_NONE)
+        return FATE_ADDED;
     bool weighed = info->class == OP_ELEMENTWISE || info->class == OP_CHEAP || info->class == OP_REDUCE ||
                    (info->class == OP_GATHER && scratch->rules & COST_FUSE_GATHERED);
     if (weighed && scratch->rules & COST_FUSE_BYTES)
@@ -181,6 +188,8 @@ static uint32_t collect_roots(struct price_scratch *scratch, const struct spmd_l
     int64_t result_bytes = step->result_count ? local->values[step->results].bytes : 0;
     for (uint32_t operand = 0; operand < step->operand_count; operand++) {
         uint32_t value = local->operands[step->operands + operand];
+        if (class == OP_UPDATE && operand == 0)
+            value = price_written_into(scratch, local, step);
         bool gathers = class == OP_GATHER && operand == 0;
         int64_t cut = class == OP_CUT || gathers ? result_bytes : INT64_MAX;
         if (gathers && scratch->rules & COST_FUSE_GATHERED && cut >= local->values[value].bytes)
@@ -283,6 +292,19 @@ static bool make_alias(struct price_scratch *scratch, const struct spmd_local *l
     push_root(scratch, root, local->values[value].bytes, INT64_MAX);
     set_roots(scratch, value, VALUE_ALIAS, first);
     return true;
+}
+
+/* value becomes another name of `of`, a buffer or not */
+static void name_value(struct price_scratch *scratch, const struct spmd_local *local, uint32_t value,
+                       uint32_t of)
+{
+    scratch->values[value].behind = scratch->values[of].behind;
+    if (make_alias(scratch, local, value, of))
+        return;
+    uint32_t first = (uint32_t)scratch->pool_count;
+    scratch->mark++;
+    push_roots_of(scratch, of, INT64_MAX);
+    set_roots(scratch, value, VALUE_FUSED, first);
 }
 
 /* its number */
@@ -414,6 +436,11 @@ void price_fuse(struct price_scratch *scratch, const struct spmd_local *local)
             }
             break;
         }
+        case FATE_NAMED: name_value(scratch, local, step->results, scratch->named[step->results]); break;
+        case FATE_ADDED:
+            name_value(scratch, local, step->results,
+                       local->steps[price_added_by(scratch, local, step)].results);
+            break;
         case FATE_KERNEL: make_kernel(scratch, local, i, collect_roots(scratch, local, step)); break;
         case FATE_MARK: fuse_mark(scratch, local, i); break;
         }

@@ -77,6 +77,8 @@ struct op_info {
     uint8_t in_place;   /* may write its result over an operand that it reads */
     uint8_t update;     /* OP_UPDATE: the operand that is written into operand 0 */
     uint8_t outlived;   /* OP_UPDATE: what is computed from its result reads operand 0 as it was */
+    uint32_t congruent; /* 1 + the first of the ops that compute the same from the same; 0: no other does */
+    uint32_t added;     /* scatter into zeros: 1 + the sum that alone reads it; that sum: 1 + the scatter */
     uint8_t effort;     /* elementwise: bytes that an element counts where it may be computed again */
     uint8_t passes;     /* over its operands and results, at least 1; sorting takes several */
     uint8_t joins;      /* concatenation */
@@ -212,6 +214,8 @@ struct value_times {
 enum step_fate {
     FATE_FREE,   /* nothing to do: constants */
     FATE_ALIAS,  /* another name of its operand, if that is a buffer */
+    FATE_NAMED,  /* another name of what a like op made (congruent.c) */
+    FATE_ADDED,  /* another name of the scatter's result that it adds (added.c) */
     FATE_FUSED,  /* computed in the kernels that use it */
     FATE_KERNEL, /* a kernel or a collective */
     FATE_MARK    /* opens, parts or closes a region, or ends the program */
@@ -353,6 +357,10 @@ struct price_scratch {
     struct price_heap *heap; /* owned; made by heap.c at first use */
     uint32_t *at;
     size_t at_room; /* per step of a kernel: its place in the line */
+    uint32_t *named;
+    size_t named_room; /* per value of such an op: that which it is another name of, or itself */
+    uint32_t *congruent_step;
+    size_t congruent_step_room; /* per op that is the first of congruent ones: the first of their steps */
     struct root *pool;
     size_t pool_count, pool_room;
     uint32_t *loop_end;
@@ -399,6 +407,7 @@ struct price_scratch {
     size_t combined_room;
     struct price_graph *graph;        /* owned; graph.h, made by schedule.c at first use */
     struct price_graph *region_graph; /* likewise, of a part of a loop or branch */
+    bool of_buffers;                  /* operands name buffers (unfold_memory.c) */
     bool hidden_graph;                /* graph is of this pricing, in the order that hides collectives */
     VEC(struct hidden_region) regions;
     const struct price_fold
@@ -479,6 +488,22 @@ void price_times(struct price_scratch *scratch, const struct spmd_local *local,
 void price_find_epilogues(struct price_program *program);
 /* updates.c: whose results are outlived by what they are written over, once a program */
 void price_find_updates(struct price_program *program);
+/* congruent.c: which ops are congruent, once a program */
+void price_find_congruent(struct price_program *program);
+/* congruent.c: notes what a step's result is another name of, if others are congruent to its op */
+void price_name_congruent(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step);
+/* congruent.c, after price_weigh: is a step's result another name? What little makes is made again. */
+bool price_is_named(const struct price_scratch *scratch, const struct spmd_local *local,
+                    const struct spmd_step *step);
+/* added.c: which sums add a scatter's rows, once a program */
+void price_find_added(struct price_program *program);
+/* added.c, by COST_FUSE_ADDED: the step of the scatter that the sum is another name of; SPMD_NONE: of none */
+uint32_t price_added_by(const struct price_scratch *scratch, const struct spmd_local *local,
+                        const struct spmd_step *sum);
+/* added.c: what an update writes into, once the uses of its result are noted: operand 0, or the array that
+ * its rows are added to */
+uint32_t price_written_into(const struct price_scratch *scratch, const struct spmd_local *local,
+                            const struct spmd_step *update);
 /* updates.c: does the compiler copy what the update writes into a part of? */
 bool price_copies_operand(const struct price_scratch *scratch, const struct spmd_local *local,
                           const struct spmd_step *update);

@@ -114,7 +114,7 @@ static uint32_t predecessor(const struct price_scratch *scratch, const struct sp
         before = buffer_of(
             scratch, local->operands[entry->operands + (buffer - entry->results) % entry->operand_count]);
     else if (entry->kind == SPMD_OP && step_info(scratch, entry)->class == OP_UPDATE)
-        before = buffer_of(scratch, local->operands[entry->operands]);
+        before = buffer_of(scratch, price_written_into(scratch, local, entry));
     bool homed = before != NDA_NONE && before >= local->argument_count && is_buffer(scratch, before) &&
                  scratch->values[before].homed;
     return homed ? before : NDA_NONE;

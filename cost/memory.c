@@ -190,7 +190,7 @@ static void find_homes(struct price_scratch *scratch, const struct spmd_local *l
         case SPMD_BRANCH_NEXT: home_branch(scratch, local, i, branch_at == NDA_NONE ? i : branch_at); break;
         case SPMD_OP:
             if (step_info(scratch, step)->class == OP_UPDATE && is_buffer(scratch, step->results))
-                home_operand(scratch, local, i, local->operands[step->operands], step->results);
+                home_operand(scratch, local, i, price_written_into(scratch, local, step), step->results);
             break;
         case SPMD_ALL_REDUCE:
         case SPMD_ALL_GATHER:
@@ -278,7 +278,7 @@ static void share_in_kernel(struct price_scratch *scratch, const struct spmd_loc
     if (step->kind != SPMD_OP || step->result_count != 1 || !step_info(scratch, step)->in_place ||
         price_is_of_rows(scratch, local, step->results) ||
         (step_info(scratch, step)->class == OP_UPDATE &&
-         buffer_of(scratch, local->operands[step->operands]) == NDA_NONE))
+         buffer_of(scratch, price_written_into(scratch, local, step)) == NDA_NONE))
         return;
     const struct root *roots = scratch->pool + k->roots;
     for (uint32_t i = 0; i < k->root_count; i++) {

@@ -164,11 +164,18 @@ void price_weigh(struct price_scratch *scratch, const struct spmd_local *local)
         const struct op_info *info = price_info_of(scratch, step);
         if (step->kind == SPMD_LOOP || step->kind == SPMD_LOOP_END)
             match_loop(scratch, step, i, &nest);
+        if (info->congruent) {
+            price_name_congruent(scratch, local, i);
+            if (scratch->named[step->results] != step->results) {
+                scratch->again[step->results] = scratch->again[scratch->named[step->results]];
+                continue;
+            }
+        }
         for (uint32_t result = 0; result < step->result_count; result++)
             if (info->class == OP_GATHER && scratch->rules & COST_FUSE_GATHERED)
                 scratch->again[step->results + result] = weigh_gather(scratch, local, step);
             else if (fuses(info) && !(info->scores && scratch->stores_softmax) &&
-                     !price_is_barrier(scratch, step))
+                     !price_is_barrier(scratch, step) && price_added_by(scratch, local, step) == SPMD_NONE)
                 weigh(scratch, local, step, info, result);
             else
                 stands_alone(scratch, local, step->results + result);
@@ -301,7 +308,8 @@ static bool makes_zeros(const struct price_scratch *scratch, const struct spmd_l
             IR_FAMILY_BROADCAST)
         return false;
     if (scratch->rules & COST_FUSE_ADDED)
-        return is_added(scratch, local, scatter);
+        return price_written_into(scratch, local, scatter) != operands[0] ||
+               is_added(scratch, local, scatter);
     const struct value_use *result = &scratch->uses[scatter->results];
     bool added =
         result->uses == 1 && price_info_of(scratch, &local->steps[result->user])->class == OP_ELEMENTWISE;
@@ -345,9 +353,55 @@ static const struct value_use *sunk_as(const struct price_scratch *scratch, cons
     return &scratch->uses[entry->results + (opens ? entry->operand_count : 0) + operand];
 }
 
+/* what reads a name of a value reads the value */
+static void note_name(struct price_scratch *scratch, uint32_t step, uint32_t name, uint32_t value)
+{
+    struct value_use *use = &scratch->uses[value];
+    const struct value_use *result = &scratch->uses[name];
+    use->uses++;
+    use->user = step;
+    use->hard |= result->hard;
+    use->kept |= result->kept;
+    use->feeds_matmul |= result->feeds_matmul;
+    use->batched |= result->batched;
+    use->across |= result->across;
+    use->windows |= result->windows;
+    use->transposed |= result->transposed;
+    add_kernels(scratch, use, result);
+}
+
+/* a sum that is another name of a scatter's result: the scatter writes into the other operand */
+static void note_added(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step)
+{
+    const struct spmd_step *sum = &local->steps[step];
+    uint32_t scatter = price_added_by(scratch, local, sum);
+    for (uint32_t operand = 0; operand < 2; operand++) {
+        uint32_t value = local->operands[sum->operands + operand];
+        struct value_use *use = &scratch->uses[value];
+        if (value == local->steps[scatter].results) {
+            note_name(scratch, step, sum->results, value);
+            continue;
+        }
+        use->uses++;
+        use->user = step;
+        use->across |= READ_ALONG;
+        use->hard |= HARD_MATMUL; /* in any order of its dimensions */
+        add_kernel(scratch, use, scatter + 1);
+    }
+}
+
 void price_note_uses(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step,
                      enum step_fate fate)
 {
+    if (fate == FATE_NAMED) {
+        uint32_t name = local->steps[step].results;
+        note_name(scratch, step, name, scratch->named[name]);
+        return;
+    }
+    if (fate == FATE_ADDED) {
+        note_added(scratch, local, step);
+        return;
+    }
     const struct spmd_step *entry = &local->steps[step];
     const struct op_info *info = price_info_of(scratch, entry);
     const struct value_use *results = &scratch->uses[entry->results];
@@ -398,7 +452,8 @@ void price_add_work(struct price_scratch *scratch, const struct spmd_local *loca
     const struct spmd_step *entry = &local->steps[step];
     const struct op_info *info = price_info_of(scratch, entry);
     bool rows = info->class == OP_REDUCE && fate == FATE_FUSED;
-    if ((!info->work && !rows) || !entry->result_count || fate == FATE_ALIAS)
+    if ((!info->work && !rows) || !entry->result_count || fate == FATE_ALIAS || fate == FATE_NAMED ||
+        fate == FATE_ADDED)
         return;
     const struct value_use *use = &scratch->uses[entry->results];
     int64_t work = rows ? PRICE_ROWS_WORK : info->work * value_elements(local, entry->results) / 8;

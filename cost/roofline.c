@@ -456,6 +456,8 @@ struct price_program *price_program_create(const struct nda *n)
     price_find_epilogues(program);
     price_find_turns(program);
     price_find_updates(program);
+    price_find_added(program);
+    price_find_congruent(program);
     price_find_outer(program);
     return program;
 }

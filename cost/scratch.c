@@ -59,6 +59,8 @@ void price_scratch_destroy(struct price_scratch *scratch)
     free(scratch->loop_end);
     free(scratch->at);
     free(scratch->again);
+    free(scratch->named);
+    free(scratch->congruent_step);
     free(scratch->work);
     free(scratch->again_roots);
     free(scratch->sets);
@@ -132,8 +134,16 @@ void price_prepare(struct price_scratch *scratch, const struct spmd_local *local
     GROW(scratch->at, scratch->at_room, local->step_count + 1);
     GROW(scratch->loop_end, scratch->loop_room, local->step_count + 1);
     memset(scratch->uses, 0, (size_t)local->value_count * sizeof *scratch->uses);
-    if (scratch->rules & COST_FUSE_BYTES)
+    if (scratch->rules & COST_FUSE_BYTES) {
         GROW(scratch->again, scratch->again_room, local->value_count + 1);
+        GROW(scratch->named, scratch->named_room, local->value_count + 1);
+        if (scratch->congruent_step_room < local->nda->program->op_count) {
+            free(scratch->congruent_step);
+            scratch->congruent_step_room = local->nda->program->op_count;
+            scratch->congruent_step =
+                mem_zalloc(scratch->congruent_step_room, sizeof *scratch->congruent_step);
+        }
+    }
     if (scratch->rules & COST_FUSE_WORK) {
         GROW(scratch->work, scratch->work_room, local->step_count + 1);
         memset(scratch->work, 0, (size_t)local->step_count * sizeof *scratch->work);

@@ -103,23 +103,51 @@ static int64_t shared_bytes(const struct price_scratch *scratch, const struct sp
     return shared;
 }
 
-/* The kernel becomes the last of the chain that the leader begins; in loops the order stays. One that a
- * reduce_scatter is made of stays apart from one that none is made of: combined reduce_scatters could come
- * between (combine.c). */
-static void chain(struct price_scratch *scratch, const struct spmd_local *local, uint32_t leader,
-                  uint32_t kernel)
+/* the kernel becomes the last of the chain that the leader begins */
+static void append(struct price_scratch *scratch, const struct spmd_local *local, uint32_t leader,
+                   uint32_t kernel)
 {
-    const struct kernel *first = &scratch->kernels[leader];
     struct kernel *k = &scratch->kernels[kernel];
-    if (local->steps[k->step].depth > 0 ||
-        price_keeps_apart(scratch, local->steps[first->step].results, local->steps[k->step].results))
-        return;
     struct sibling_group *group = &scratch->groups[leader];
     scratch->kernels[group->last].next = kernel;
     group->last = kernel;
     group->since = group->aside ? k->step : group->since;
     group->aside &= runs_aside(scratch, &local->steps[k->step]);
     k->follows = true;
+}
+
+/* In loops the order stays. A kernel that a reduce_scatter is made of stays apart from one that none is made
+ * of: combined reduce_scatters could come between (combine.c). */
+static void chain(struct price_scratch *scratch, const struct spmd_local *local, uint32_t leader,
+                  uint32_t kernel)
+{
+    const struct spmd_step *first = &local->steps[scratch->kernels[leader].step],
+                           *step = &local->steps[scratch->kernels[kernel].step];
+    if (step->depth == 0 && !price_keeps_apart(scratch, first->results, step->results))
+        append(scratch, local, leader, kernel);
+}
+
+/* What picks from an array, row by row, and nothing of the chain waits for (the loss of a softmax whose
+ * gradient is wanted at once), runs right before the next kernel that goes over the array: XLA computes it
+ * with what that one needs of the rows, and the array is not held for it. */
+static bool picks_for(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel,
+                      uint32_t picker)
+{
+    const struct kernel *k = &scratch->kernels[kernel], *picks = &scratch->kernels[picker];
+    const struct sibling_group *group = &scratch->groups[picker];
+    bool picked = false;
+    if (!group->aside || picks->next || picks->follows || local->steps[k->step].depth > 0 ||
+        group->region != scratch->groups[kernel].region || !price_is_through(scratch, k, picks->step))
+        return false;
+    for (uint32_t i = k->roots; i < k->roots + k->root_count; i++) {
+        uint32_t value = scratch->pool[i].value, maker = local->values[value].step;
+        if (maker != SPMD_NONE && maker > picks->step && !is_free(scratch, local, maker))
+            return false;
+        for (uint32_t j = picks->roots; j < picks->roots + picks->root_count; j++)
+            picked |= scratch->pool[j].value == value && scratch->pool[j].bytes < scratch->pool[i].bytes &&
+                      maker != SPMD_NONE;
+    }
+    return picked;
 }
 
 /* Kernels that read nothing: zeros that are scattered into. Those of as many elements of one size are made at
@@ -146,6 +174,18 @@ static void join_zeros(struct price_scratch *scratch, const struct spmd_local *l
     }
     if (zeros->count < ZEROS_KNOWN)
         zeros->leaders[zeros->count++] = kernel;
+}
+
+static void join_picker(struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel)
+{
+    const struct kernel *k = &scratch->kernels[kernel];
+    for (uint32_t i = k->roots; i < k->roots + k->root_count; i++) {
+        uint32_t reader = scratch->readers[scratch->pool[i].value];
+        if (reader && picks_for(scratch, local, kernel, reader - 1)) {
+            append(scratch, local, reader - 1, kernel);
+            return;
+        }
+    }
 }
 
 static void join(struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel,
@@ -183,6 +223,8 @@ static void join(struct price_scratch *scratch, const struct spmd_local *local, 
     own->leader = best;
     if (best != kernel)
         chain(scratch, local, best, kernel);
+    else if (scratch->hides && !reduce)
+        join_picker(scratch, local, kernel);
     if (reduce)
         scratch->groups[best].reduced = own->reduced;
     for (uint32_t i = k->roots; i < k->roots + k->root_count; i++)

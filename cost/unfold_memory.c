@@ -127,7 +127,9 @@ static void take_operands(struct price_unfolded *out, uint32_t at)
         return;
     uint32_t first = begin_operands(out, at, model->operand_count);
     for (uint32_t i = 0; i < model->operand_count; i++) {
-        uint32_t operand = unfold->local->operands[model->operands + i];
+        uint32_t operand = i == 0 && class == OP_UPDATE
+                               ? price_written_into(unfold->scratch, unfold->local, model)
+                               : unfold->local->operands[model->operands + i];
         bool kept = moves && !is_buffer(unfold->scratch, operand);
         out->local.operands[first + i] = kept ? operand : operand_of(out, at, operand);
     }
@@ -241,7 +243,7 @@ void price_unfolded_prepare(struct price_unfolded *unfolded)
     struct price_scratch *scratch = unfolded->scratch;
     if (unfolded->prepared)
         return;
-    unfolded->prepared = true;
+    unfolded->prepared = scratch->of_buffers = true;
     take_values(unfolded);
     for (uint32_t kernel = 0; kernel < unfolded->work->scratch->kernel_count; kernel++)
         if (unfolded->work->copied[kernel])

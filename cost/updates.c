@@ -133,7 +133,7 @@ void price_find_updates(struct price_program *out)
 bool price_copies_operand(const struct price_scratch *scratch, const struct spmd_local *local,
                           const struct spmd_step *update)
 {
-    uint32_t operand = local->operands[update->operands], buffer = buffer_of(scratch, operand);
+    uint32_t operand = price_written_into(scratch, local, update), buffer = buffer_of(scratch, operand);
     if (buffer != NDA_NONE && buffer < local->argument_count && !scratch->program->donated[buffer])
         return true;
     return scratch->uses[operand].uses > 1 && step_info(scratch, update)->outlived;

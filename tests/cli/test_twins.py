@@ -20,7 +20,7 @@ MIB = 1 << 20
 EQUAL = 1.01   # .. or, of one of both, as good as the best
 USUAL = re.compile(r'((batch|fsdp|zero[12]|megatron|sequence(\[1\])?):\w+\+?)+')   # without groups alone
 # mesh, limit a device, planner
-CASES = [('data=8', None, 'baselines'), ('data=4,model=4', 44 * MIB, 'baselines'), ('data=8,model=8', 24 * MIB, 'baselines'),
+CASES = [('data=8', None, 'baselines'), ('data=4,model=4', 48 * MIB, 'baselines'), ('data=8,model=8', 24 * MIB, 'baselines'),
          ('data=8', None, 'auto')]
 
 

@@ -34,7 +34,7 @@ READERS
   return %sum, %square, %last : SMALL, tensor<8x8xf32>, NARROW
 }
 """
-PLAIN = '  %across = stablehlo.dot_general %g, %v, contracting_dims = [1] x [0] : (LARGE, NARROW) -> SMALL'
+PLAIN = '  %across = stablehlo.dot_general %g, %v, contracting_dims = [1] x [0], precision = [HIGHEST, HIGHEST] : (LARGE, NARROW) -> SMALL'
 TURN = ('  %turned = stablehlo.transpose %g, dims = [1, 0] : (LARGE) -> TURNED\n'
         '  %across = stablehlo.dot_general %turned, %v, contracting_dims = [0] x [0] : (TURNED, NARROW) -> SMALL')
 CASES = [  # how g is read, MiB stored beside arguments and results on a TPU and on a GPU

@@ -508,12 +508,14 @@ static int64_t temporaries_of_batches(const char *device, int batches, const cha
         "    %%p = stablehlo.dot_general %%a, %%b, batching_dims = [0] x [0], contracting_dims = [2] x [1] : "
         "(tensor<%dx1024x256xbf16>, tensor<%dx256x1024xbf16>) -> tensor<%dx1024x1024xbf16>\n";
     static const char read[] =
-        "    %%%d = stablehlo.dot_general %%%s, %%a, batching_dims = [0] x [0], contracting_dims = [2] x [1] "
-        ": "
+        "    %%%d = stablehlo.dot_general %%%s, %%a, batching_dims = [0] x [0], contracting_dims = [2] x [1]"
+        "%s : "
         "(tensor<%dx1024x1024xbf16>, tensor<%dx1024x256xbf16>) -> tensor<%dx1024x256xbf16>\n";
     int n = batches;
-    char *head = mem_printf(form, n, n, n, n, n, n, n, n, n), *first = mem_printf(read, 0, "v", n, n, n),
-         *second = mem_printf(read, 1, "v", n, n, n), *third = mem_printf(read, 2, "p", n, n, n);
+    char *head = mem_printf(form, n, n, n, n, n, n, n, n, n), *first = mem_printf(read, 0, "v", "", n, n, n),
+         *second =
+             mem_printf(read, 1, "v", ", precision = [HIGHEST, HIGHEST]", n, n, n), /* not the first again */
+             *third = mem_printf(read, 2, "p", "", n, n, n);
     char *text =
         mem_printf("%s%s%s%s%s    return %%0, %%1, %%2, %%e : tensor<%dx1024x256xbf16>, "
                    "tensor<%dx1024x256xbf16>, tensor<%dx1024x256xbf16>, tensor<%dx1024x1024xf32>\n}\n",

@@ -47,7 +47,7 @@ static void kernels_of_rows_compute_slowly(void **state)
         for (int i = 0; i < rows; i++)
             text_printf(
                 &text,
-                "    %%r%1$d = stablehlo.reduce(%%a0 init: %%0) applies stablehlo.add across dimensions "
+                "    %%r%1$d = stablehlo.reduce(%%a%1$d init: %%0) applies stablehlo.add across dimensions "
                 "= [1] : (tensor<1024x1024xf32>, tensor<f32>) -> tensor<1024xf32>\n"
                 "    %%b%1$d = stablehlo.broadcast_in_dim %%r%1$d, dims = [0] : (tensor<1024xf32>) -> "
                 "tensor<1024x1024xf32>\n"
