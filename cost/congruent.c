@@ -181,10 +181,9 @@ void price_name_congruent(struct price_scratch *scratch, const struct spmd_local
         scratch->named[entry->results] = scratch->named[local->steps[*first].results];
 }
 
-bool price_is_named(const struct price_scratch *scratch, const struct spmd_local *local,
-                    const struct spmd_step *step)
+bool price_is_named(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t value)
 {
-    const struct recompute *again = &scratch->again[step->results];
-    return scratch->named[step->results] != step->results &&
-           (again->count == RECOMPUTE_ITSELF || again->total * 2 >= local->values[step->results].bytes);
+    const struct recompute *again = &scratch->again[value];
+    return scratch->named[value] != value &&
+           (again->count == RECOMPUTE_ITSELF || again->total * 2 >= local->values[value].bytes);
 }

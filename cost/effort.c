@@ -4,6 +4,7 @@
  * time of their bytes, whatever the function: work. */
 #include "cost/effort.h"
 
+#include "cost/internal.h"
 #include "ir/attrs.h"
 
 /* Inferred from what XLA's cost model of an H100 says of fused kernels (an exponential about 90 FLOPs, a
@@ -100,4 +101,41 @@ uint8_t price_passes_of(const struct ir_program *program, uint32_t op)
     if (family == IR_FAMILY_SORT)
         return sorting_passes(program, op);
     return family == IR_FAMILY_REDUCE_WINDOW && accumulates(program, op) ? WINDOW_PASSES : 1;
+}
+
+/* the only operand that is not one number everywhere; IR_NONE: there are more, or none */
+static uint32_t array_operand(const struct ir_program *program, uint32_t op)
+{
+    uint32_t array = IR_NONE;
+    for (uint32_t i = 0; i < program->ops[op].operand_count; i++) {
+        uint32_t value = ir_operand(program, op, i), by = program->values[value].op;
+        bool number = by != IR_NONE && program->ops[by].operand_count <= 1 &&
+                      (program->ops[by].code == IR_CONSTANT ||
+                       (ir_opcode_family((enum ir_opcode)program->ops[by].code) == IR_FAMILY_BROADCAST &&
+                        ir_value_type(program, ir_operand(program, by, 0))->rank == 0));
+        if (!number && array != IR_NONE)
+            return IR_NONE;
+        array = number ? array : value;
+    }
+    return array;
+}
+
+enum { ERFC_HOPS = 4 };
+
+/* An exact GELU behind a bias: what an erfc is taken of is computed of several arrays. */
+void price_find_arguments_of_erfc(struct price_program *out)
+{
+    const struct ir_program *program = out->nda->program;
+    for (uint32_t op = 0; op < program->op_count; op++) {
+        uint32_t by = program->ops[op].code == IR_CHLO_ERFC ? program->values[ir_operand(program, op, 0)].op
+                                                            : IR_NONE,
+                 behind = by;
+        for (int hops = 0; hops < ERFC_HOPS && behind != IR_NONE; hops++) {
+            if (out->ops[behind].class != OP_ELEMENTWISE)
+                break;
+            uint32_t array = array_operand(program, behind);
+            out->ops[by].to_erfc |= array == IR_NONE;
+            behind = array == IR_NONE ? IR_NONE : program->values[array].op;
+        }
+    }
 }

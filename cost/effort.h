@@ -4,6 +4,8 @@
 
 #include "ir/program.h"
 
+struct price_program;
+
 /* A row that stays in a block of threads makes the kernel Triton's, which XLA's estimate takes as free and
  * whose arithmetic takes longer: added to any kernel's work it stays negative. */
 #define PRICE_ROWS_WORK (-(INT64_C(1) << 60))
@@ -14,5 +16,7 @@ uint8_t price_effort_of(uint16_t code);
 uint8_t price_work_of(const struct ir_program *program, uint32_t op);
 /* how often an op passes over its operands and results: 1 or, of sorts and sums of all before, more */
 uint8_t price_passes_of(const struct ir_program *program, uint32_t op);
+/* notes of the program's ops what an erfc is taken of and is computed of several arrays (internal.h) */
+void price_find_arguments_of_erfc(struct price_program *program);
 
 #endif

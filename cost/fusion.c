@@ -56,7 +56,7 @@ static inline enum step_fate fate_of(const struct price_scratch *scratch, const 
     if (scratch->rules & COST_FUSE_BYTES && step->kind == SPMD_OP && info->class <= OP_GATHER &&
         info->class != OP_NOTHING && !scratch->uses[step->results].uses)
         return FATE_FREE; /* for ops that are other names, or for nothing */
-    if (scratch->rules & COST_FUSE_BYTES && info->congruent && price_is_named(scratch, local, step))
+    if (scratch->rules & COST_FUSE_BYTES && info->congruent && price_is_named(scratch, local, step->results))
         return FATE_NAMED;
     if (price_added_by(scratch, local, step) != SPMD_NONE)
         return FATE_ADDED;

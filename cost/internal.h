@@ -83,6 +83,7 @@ struct op_info {
     uint8_t passes;     /* over its operands and results, at least 1; sorting takes several */
     uint8_t joins;      /* concatenation */
     uint8_t idle;       /* reduction over dimensions of one element: a reshape */
+    uint8_t to_erfc;    /* computed of several arrays, and an erfc is taken of it */
     uint8_t picks;      /* scatter: of one element into each row */
     uint8_t scores;     /* exponential of float32 scores, not converted last; rows of at most SCORES_MOST */
     uint8_t pools;      /* reduces overlapping windows, or is the gradient of that */
@@ -492,9 +493,8 @@ void price_find_updates(struct price_program *program);
 void price_find_congruent(struct price_program *program);
 /* congruent.c: notes what a step's result is another name of, if others are congruent to its op */
 void price_name_congruent(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step);
-/* congruent.c, after price_weigh: is a step's result another name? What little makes is made again. */
-bool price_is_named(const struct price_scratch *scratch, const struct spmd_local *local,
-                    const struct spmd_step *step);
+/* congruent.c, after price_weigh: is it another name? What little makes is made again. */
+bool price_is_named(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t value);
 /* added.c: which sums add a scatter's rows, once a program */
 void price_find_added(struct price_program *program);
 /* added.c, by COST_FUSE_ADDED: the step of the scatter that the sum is another name of; SPMD_NONE: of none */

@@ -711,6 +711,8 @@ bool price_rather_fused(const struct price_scratch *scratch, const struct spmd_l
         return false;
     if (use->kernel == KERNEL_SEVERAL && price_epilogue_of(scratch, local, step) != NDA_NONE)
         return false;
+    if (use->kernel == KERNEL_SEVERAL && info->to_erfc && scratch->rules & COST_FUSE_EFFORT)
+        return false; /* its arithmetic takes longer than its bytes; final HLO of exact GELUs behind a bias */
     if (use->kernel == KERNEL_SEVERAL && scratch->rules & COST_FUSE_POLYNOMIALS &&
         is_polynomial(local, step) && scratch->again[step->results].total)
         return false;

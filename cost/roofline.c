@@ -452,6 +452,7 @@ struct price_program *price_program_create(const struct nda *n)
         program->ops[op] = describe_op(n->program, op);
         program->has_barriers |= program->ops[op].barrier;
     }
+    price_find_arguments_of_erfc(program);
     find_donations(program);
     price_find_epilogues(program);
     price_find_turns(program);
