@@ -523,7 +523,7 @@ void price_combine(struct price_scratch *scratch, const struct spmd_local *local
 /* combine.c, after price_combine: may the kernels that make the two values not run as one, since a combined
  * reduction could come between? If they may the first value stands for both from now on. */
 bool price_keeps_apart(const struct price_scratch *scratch, uint32_t leader, uint32_t value);
-/* reductions.c, by reduce_bytes, after price_siblings: chains the all_reduces that are combined */
+/* reductions.c, after price_siblings: chains the all_reduces that are combined */
 void price_combine_reductions(struct price_scratch *scratch, const struct spmd_local *local);
 /* schedule.c: the last kernel of the unit that begins with this one and whose kernels follow one another */
 uint32_t price_unit_end(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel);

@@ -308,8 +308,64 @@ static void make_group(struct price_scratch *scratch, const struct spmd_local *l
     close_group(reach, members, behind);
 }
 
+/* ---------------------------------------------------------------- XLA:GPU */
+/* the buffer that the kernel reads alone was gathered from another one */
+static bool reads_picked(const struct price_scratch *scratch, const struct spmd_local *local,
+                         const struct kernel *kernel)
+{
+    uint32_t by =
+        kernel->root_count == 1 ? local->values[scratch->pool[kernel->roots].value].step : SPMD_NONE;
+    return by != SPMD_NONE && local->steps[by].kind == SPMD_OP &&
+           step_info(scratch, &local->steps[by])->class == OP_GATHER;
+}
+
+static bool reads(const struct price_scratch *scratch, const struct kernel *kernel, uint32_t value)
+{
+    for (uint32_t root = kernel->roots; root < kernel->roots + kernel->root_count; root++)
+        if (scratch->pool[root].value == value)
+            return true;
+    return false;
+}
+
+static bool is_like(const struct spmd_local *local, const struct spmd_step *step,
+                    const struct spmd_step *other)
+{
+    return step->kind == SPMD_ALL_REDUCE && step->depth == 0 && !step->combined &&
+           step->reducer == other->reducer && step->axis_count == other->axis_count &&
+           memcmp(step->axes, other->axes, step->axis_count) == 0 &&
+           ir_value_type(local->nda->program, local->values[step->results].origin)->element ==
+               ir_value_type(local->nda->program, local->values[other->results].origin)->element;
+}
+
+enum { PICKED_MOST = 64 }; /* kernels to the sum that what is picked is reduced with */
+
+/* What was picked from split logits is reduced with the next sum like it that nothing before waits for it:
+ * that of a softmax, so the logits are not held until the loss is summed up. */
+static void combine_picked(struct price_scratch *scratch, const struct spmd_local *local)
+{
+    for (uint32_t i = 0; i < scratch->kernel_count; i++) {
+        struct kernel *kernel = &scratch->kernels[i];
+        const struct spmd_step *step = &local->steps[kernel->step];
+        if (!is_like(local, step, step) || kernel->next || kernel->follows ||
+            !reads_picked(scratch, local, kernel))
+            continue;
+        for (uint32_t k = i + 1; k < scratch->kernel_count && k <= i + PICKED_MOST; k++) {
+            struct kernel *other = &scratch->kernels[k];
+            if (reads(scratch, other, step->results))
+                break;
+            if (!is_like(local, &local->steps[other->step], step) || other->next || other->follows)
+                continue;
+            kernel->next = k;
+            other->follows = true;
+            break;
+        }
+    }
+}
+
 void price_combine_reductions(struct price_scratch *scratch, const struct spmd_local *local)
 {
+    if (scratch->hides)
+        combine_picked(scratch, local);
     uint32_t count = scratch->reduce_bytes ? find_reductions(scratch, local) : 0;
     if (count < 2)
         return;

@@ -259,6 +259,7 @@ void price_unfolded_prepare(struct price_unfolded *unfolded)
     GROW(scratch->at, scratch->at_room, scratch->kernel_count + 1);
     price_combine(scratch, &unfolded->local);
     price_siblings(scratch, &unfolded->local);
+    price_combine_reductions(scratch, &unfolded->local);
 }
 
 bool price_unfolded_peak(struct price_unfolded *unfolded, struct price *out)
