@@ -101,6 +101,7 @@ struct op_info {
     uint8_t anew, anew_bits;   /* dots: 1 + the operand that an earlier one has turned otherwise; its batch */
     uint32_t product;    /* 1 + the product's op that it is stored instead of (epilogue.c); 0: of none */
     uint8_t turned_wide; /* .. the result's reader wants it in float32 */
+    bool dot, reshapes;  /* OP_MATMUL: a dot; one that reads an array of more dimensions than a matrix */
     double flops;        /* matmuls: of the whole op, on one device */
 };
 /* elements that a block of threads keeps; longer rows take a kernel of their own */
@@ -245,11 +246,28 @@ struct sibling_group {
     uint32_t product;          /* that the kernel's result is stored instead of; NDA_NONE: of none */
 };
 
+/* What passes over all kernels ask of a kernel's step, so that they need not look at it. */
+enum kernel_trait {
+    KERNEL_SENDS = 1,      /* a collective */
+    KERNEL_SCATTERS = 2,   /* .. a reduce_scatter */
+    KERNEL_COMPUTES = 4,   /* as step_is_local says */
+    KERNEL_MULTIPLIES = 8, /* .. a product or convolution */
+    KERNEL_DOT = 16,       /* .. a product, */
+    KERNEL_RESHAPES = 32,  /* .. which reads what is reshaped for it */
+    KERNEL_SHARES = 64,    /* .. it may run as one with others (siblings.c) */
+    KERNEL_REDUCES = 128,  /* .. a reduction */
+    KERNEL_MARKS = 256,    /* opens, parts or closes a loop or branch, */
+    KERNEL_OPENS = 512,    /* .. opens it */
+    KERNEL_INSIDE = 1024   /* of a loop or branch */
+};
+
 /* A step that does something, or that marks a region or the end: all but what is fused, free or an alias. */
 struct kernel {
     uint32_t step;
+    uint16_t traits;            /* bits of enum kernel_trait */
     uint32_t roots, root_count; /* the buffers it reads, in the pool */
     uint32_t behind;            /* number of the last barrier that it reads through; 0: none */
+    int64_t trips;              /* the step's */
     int64_t ps;                 /* once, not x trips; 0 for marks */
     int64_t copy_ps;  /* of collectives: compute that puts their blocks in order; of dots, part of ps: what
                       * reads their turned operands and result */
@@ -503,8 +521,7 @@ void price_combine_reductions(struct price_scratch *scratch, const struct spmd_l
 /* schedule.c: the last kernel of the unit that begins with this one and whose kernels follow one another */
 uint32_t price_unit_end(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel);
 /* makespan.c: adds a kernel: what it computes, and what it sends */
-void price_add_kernel(const struct price_scratch *scratch, const struct spmd_local *local,
-                      const struct kernel *kernel, struct kernel_sums *sums);
+void price_add_kernel(const struct kernel *kernel, struct kernel_sums *sums);
 /* looped.c: sets `looped` of all kernels */
 void price_find_looped(struct price_scratch *scratch, const struct spmd_local *local);
 /* price.c: evaluator_measure, of a fresh scratch */

@@ -244,7 +244,8 @@ void price_unfolded_prepare(struct price_unfolded *unfolded)
     unfolded->prepared = true;
     take_values(unfolded);
     for (uint32_t kernel = 0; kernel < unfolded->work->scratch->kernel_count; kernel++)
-        if (unfolded->work->copied[kernel])
+        if (unfolded->work->copied[kernel] &&
+            unfolded->work->scratch->kernels[kernel].traits & KERNEL_SCATTERS)
             name_copies(unfolded, kernel);
     take_all_operands(unfolded);
     find_regions(unfolded);
