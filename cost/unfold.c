@@ -99,22 +99,25 @@ static bool is_of_results(const struct unfold *unfold, uint32_t kernel)
            !may_wait(unfold, &unfold->local->steps[index]);
 }
 
-/* What a result of the function wants is made result by result: the place of what the kernel, or its copy,
- * makes among them. NDA_NONE: of none. */
-static uint32_t result_position(const struct unfold *unfold, uint32_t kernel, uint32_t copy)
+/* What a result of the function wants is made result by result: the place among them of what a kernel makes
+ * that makes something, for which `node` makes what the kernel's op does. NDA_NONE: of none. */
+static uint32_t place_of_result(const struct unfold *unfold, const struct spmd_step *step, uint32_t node)
 {
     const struct fold_places *places = unfold->places;
-    const struct ir_program *program = unfold->local->nda->program;
-    uint32_t index = unfold->scratch->kernels[kernel].step;
-    const struct spmd_step *step = &unfold->local->steps[index];
-    if (!step->result_count)
-        return places->positions + places->results;
-    uint32_t origin = unfold->local->values[step->results].origin,
-             node = layers_on(places, fold_maker(places, program, origin), (int32_t)copy);
     if (node == NDA_NONE)
         return NDA_NONE;
-    origin = fold_value(places, program, node, origin);
-    return places->result[origin] == NDA_NONE ? NDA_NONE : places->positions + places->result[origin];
+    uint32_t value =
+        fold_value(places, unfold->local->nda->program, node, unfold->local->values[step->results].origin);
+    return places->result[value] == NDA_NONE ? NDA_NONE : places->positions + places->result[value];
+}
+
+static uint32_t result_position(const struct unfold *unfold, const struct spmd_step *step)
+{
+    if (!step->result_count)
+        return unfold->places->positions + unfold->places->results;
+    return place_of_result(
+        unfold, step,
+        fold_maker(unfold->places, unfold->local->nda->program, unfold->local->values[step->results].origin));
 }
 
 /* position: of the kernel, or of the first use of what it makes */
@@ -128,12 +131,17 @@ static void add_copies_of(struct unfold *unfold, uint32_t kernel, uint32_t posit
     uint32_t op = layer != FOLD_NO_LAYER && layer >= places->until
                       ? layers_on(places, anchor, -(int32_t)copies)
                       : anchor;
-    bool of_results = !use && is_of_results(unfold, kernel);
+    const struct spmd_step *step = &unfold->local->steps[unfold->scratch->kernels[kernel].step];
+    bool of_results = !use && is_of_results(unfold, kernel), of_none = of_results && !step->result_count;
+    uint32_t made = of_results && !of_none ? fold_maker(places, unfold->local->nda->program,
+                                                        unfold->local->values[step->results].origin)
+                                           : (uint32_t)NDA_NONE;
     for (uint32_t copy = 1; copy <= copies; copy++) {
         if (layer != FOLD_NO_LAYER && op != NDA_NONE)
             op = places->next[op];
+        made = made == NDA_NONE ? made : places->next[made];
         bool there = layer != FOLD_NO_LAYER && op != NDA_NONE;
-        uint32_t result = of_results ? result_position(unfold, kernel, copy) : (uint32_t)NDA_NONE;
+        uint32_t result = of_none ? places->positions + places->results : place_of_result(unfold, step, made);
         add_instance(unfold, kernel, copy,
                      result != NDA_NONE ? result
                      : there            ? places->position[op]
@@ -156,8 +164,7 @@ static void add_instances(struct unfold *unfold)
         uint32_t position = position_of(unfold, kernel),
                  used = may_wait(unfold, step) ? unfold->used[step->results] : NDA_NONE;
         bool copied = part_of(scratch, local, step) == 1;
-        uint32_t result =
-            is_of_results(unfold, kernel) ? result_position(unfold, kernel, 0) : (uint32_t)NDA_NONE;
+        uint32_t result = is_of_results(unfold, kernel) ? result_position(unfold, step) : (uint32_t)NDA_NONE;
         position = result != NDA_NONE ? result : position;
         add_instance(unfold, kernel, 0, position, false);
         if (used != NDA_NONE)
@@ -547,6 +554,7 @@ struct price_unfolded *price_unfold(struct price_scratch *scratch, const struct 
     add_kernels(out);
     out->scratch->kernel_count = unfold->placed;
     out->scratch->hidden_graph = out->prepared = false;
+    out->scratch->beaten_ps = scratch->beaten_ps;
     out->scratch->program = scratch->program;
     price_take_rules(out->scratch, machine);
     out->local.nda = local->nda;
