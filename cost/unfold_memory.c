@@ -41,7 +41,7 @@ static void take_arguments(const struct price_unfolded *out)
     }
 }
 
-/* values of the fold, and what its kernels' copies make */
+/* arguments, what kernels make and what their copies do; of the fold's other values what needs no memory */
 static void take_values(struct price_unfolded *out)
 {
     const struct unfold *unfold = out->work;
@@ -49,17 +49,17 @@ static void take_values(struct price_unfolded *out)
     GROW(out->scratch->values, out->scratch->value_room, (size_t)unfold->value_count + 1);
     GROW(out->scratch->ranges, out->scratch->range_room, (size_t)unfold->value_count + 1);
     for (uint32_t value = 0; value < local->value_count; value++) {
-        take_value(out, value, value);
         out->local.values[value] = local->values[value];
         out->local.values[value].step = SPMD_NONE;
     }
+    for (uint32_t argument = 0; argument < local->argument_count; argument++)
+        take_value(out, argument, argument);
     take_arguments(out);
     for (uint32_t i = 0; i < unfold->placed; i++) {
         const struct spmd_step *model = unfold_step(unfold, unfold->placed_as[i]);
         uint32_t first = out->local.steps[i].results;
         for (uint32_t k = 0; k < model->result_count; k++) {
-            if (first != model->results)
-                take_value(out, model->results + k, first + k);
+            take_value(out, model->results + k, first + k);
             out->local.values[first + k] = local->values[model->results + k];
             out->local.values[first + k].step = i;
         }
@@ -102,6 +102,13 @@ static uint32_t begin_operands(struct price_unfolded *out, uint32_t step, uint32
     return first;
 }
 
+/* An operand that is no buffer, as itself: little of the fold's values is. */
+static uint32_t take_other(const struct price_unfolded *out, uint32_t operand)
+{
+    take_value(out, operand, operand);
+    return operand;
+}
+
 /* The buffer that an operand of the fold's kernel is or names, as the kernel placed there has it: it is among
  * what that reads, in the model's order. */
 static uint32_t operand_of(const struct price_unfolded *out, uint32_t at, uint32_t operand)
@@ -112,7 +119,7 @@ static uint32_t operand_of(const struct price_unfolded *out, uint32_t at, uint32
     for (uint32_t i = 0; i < model->root_count && buffer != NDA_NONE; i++)
         if (scratch->pool[model->roots + i].value == buffer)
             return out->scratch->pool[out->scratch->kernels[at].roots + i].value;
-    return buffer == NDA_NONE ? operand : buffer;
+    return buffer == NDA_NONE ? take_other(out, operand) : buffer;
 }
 
 /* Of what is written over its operand, gathered, moved or multiplied (products of one array may run as one);
@@ -129,17 +136,18 @@ static void take_operands(struct price_unfolded *out, uint32_t at)
     for (uint32_t i = 0; i < model->operand_count; i++) {
         uint32_t operand = unfold->local->operands[model->operands + i];
         bool kept = moves && !is_buffer(unfold->scratch, operand);
-        out->local.operands[first + i] = kept ? operand : operand_of(out, at, operand);
+        out->local.operands[first + i] = kept ? take_other(out, operand) : operand_of(out, at, operand);
     }
 }
 
 /* The fold returns in the place of a result of a layer that is gone that of the layer which is copied. */
-static uint32_t returned(const struct unfold *unfold, uint32_t result, uint32_t operand)
+static uint32_t returned(const struct price_unfolded *out, uint32_t result, uint32_t operand)
 {
+    const struct unfold *unfold = out->work;
     const struct fold_places *places = unfold->places;
     uint32_t buffer = buffer_of(unfold->scratch, operand);
     if (buffer == NDA_NONE || buffer < unfold->local->argument_count)
-        return buffer == NDA_NONE ? operand : buffer;
+        return buffer == NDA_NONE ? take_other(out, operand) : buffer;
     uint32_t step = unfold->local->values[buffer].step, kernel = unfold->scratch->at[step],
              node = fold_maker(places, unfold->local->nda->program, places->returned[result]);
     int32_t layer = node == NDA_NONE ? FOLD_NO_LAYER : places->layer[node];
@@ -188,7 +196,7 @@ static void take_results(struct price_unfolded *out, uint32_t at)
     const struct spmd_step *model = unfold_step(unfold, unfold->placed_as[at]);
     uint32_t first = begin_operands(out, at, model->operand_count);
     for (uint32_t i = 0; i < model->operand_count; i++)
-        out->local.operands[first + i] = returned(unfold, i, unfold->local->operands[model->operands + i]);
+        out->local.operands[first + i] = returned(out, i, unfold->local->operands[model->operands + i]);
     read_results(out, at);
 }
 
