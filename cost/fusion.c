@@ -230,14 +230,23 @@ static uint16_t traits_of(const struct price_scratch *scratch, const struct spmd
     return inside | KERNEL_MARKS | (opens ? KERNEL_OPENS : 0);
 }
 
+static int64_t elements_of(const struct spmd_local *local, const struct spmd_step *step, uint16_t traits)
+{
+    if (!(traits & KERNEL_SHARES))
+        return 0;
+    return value_elements(local, traits & KERNEL_REDUCES ? local->operands[step->operands] : step->results);
+}
+
 /* a step that reads its roots now: a kernel, a collective or a mark */
 static void add_kernel(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step,
                        uint32_t first)
 {
+    uint16_t traits = traits_of(scratch, &local->steps[step]);
     GROW(scratch->kernels, scratch->kernel_room, scratch->kernel_count + 1);
     scratch->kernels[scratch->kernel_count++] =
         (struct kernel){.step = step,
-                        .traits = traits_of(scratch, &local->steps[step]),
+                        .traits = traits,
+                        .elements = elements_of(local, &local->steps[step], traits),
                         .trips = local->steps[step].trips,
                         .roots = first,
                         .root_count = (uint32_t)scratch->pool_count - first,

@@ -272,6 +272,7 @@ struct kernel {
     int64_t copy_ps;  /* of collectives: compute that puts their blocks in order; of dots, part of ps: what
                       * reads their turned operands and result */
     int64_t apart_ps; /* of ps: what XLA's estimate takes as free, so that nothing hides behind it */
+    int64_t elements; /* of what may run as one with others: that it goes over */
     int64_t shared_bytes; /* siblings.c: what it need not read, as an earlier kernel does for it; 0: alone */
     uint32_t joined;      /* of gradients' reductions: number (1 ..) of those that run as one; 0: none */
     uint32_t led_by;   /* of weights' gathers: 1 + the first of those that run as one; 0: it is the first */

@@ -150,7 +150,7 @@ static void join(struct price_scratch *scratch, const struct spmd_local *local, 
     if (!(k->traits & KERNEL_SHARES))
         return;
     bool reduce = k->traits & KERNEL_REDUCES;
-    own->elements = value_elements(local, reduce ? local->operands[step->operands] : step->results);
+    own->elements = k->elements;
     own->reduced = reduce ? local->values[step->results].bytes : 0;
     own->free = may_run_first(scratch, local, k, own->elements);
     own->aside = !own->free && runs_aside(scratch, local, k);

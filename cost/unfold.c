@@ -605,6 +605,7 @@ void price_unfolded_destroy(struct price_unfolded *unfolded)
     free(unfold->later);
     free(unfold->ordinal);
     free(unfold->placed_as);
+    free(unfold->among_roots);
     free(unfold);
     price_scratch_destroy(unfolded->scratch);
     free(unfolded->local.steps);

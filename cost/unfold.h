@@ -50,6 +50,8 @@ struct unfold {
     uint32_t tuples; /* combined collectives so far */
     /* unfold_memory.c */
     size_t operand_room;
+    uint32_t *among_roots; /* per operand of the fold: its place among what the kernel reads; NDA_NONE */
+    size_t among_room;
 };
 
 /* the node's like, so many layers of the whole program on; NDA_NONE: there is none */

@@ -109,34 +109,66 @@ static uint32_t take_other(const struct price_unfolded *out, uint32_t operand)
     return operand;
 }
 
-/* The buffer that an operand of the fold's kernel is or names, as the kernel placed there has it: it is among
- * what that reads, in the model's order. */
-static uint32_t operand_of(const struct price_unfolded *out, uint32_t at, uint32_t operand)
+/* Does somebody ask for the operands of such a kernel? What is written over its operand, gathered, moved or
+ * multiplied (products of one array may run as one) has them. */
+static bool has_operands(const struct unfold *unfold, const struct kernel *kernel)
 {
-    const struct price_scratch *scratch = out->work->scratch;
-    const struct kernel *model = &scratch->kernels[out->work->placed_as[at]->kernel];
+    const struct spmd_step *step = &unfold->local->steps[kernel->step];
+    if (step->kind != SPMD_OP)
+        return kernel->traits & KERNEL_SENDS;
+    uint8_t class = step_info(unfold->scratch, step)->class;
+    return class == OP_UPDATE || class == OP_GATHER || class == OP_MATMUL;
+}
+
+/* the place of what an operand is or names among the buffers that the fold's kernel reads; NDA_NONE */
+static uint32_t place_among_roots(const struct price_scratch *scratch, const struct kernel *kernel,
+                                  uint32_t operand)
+{
     uint32_t buffer = buffer_of(scratch, operand);
-    for (uint32_t i = 0; i < model->root_count && buffer != NDA_NONE; i++)
-        if (scratch->pool[model->roots + i].value == buffer)
-            return out->scratch->pool[out->scratch->kernels[at].roots + i].value;
+    for (uint32_t i = 0; i < kernel->root_count && buffer != NDA_NONE; i++)
+        if (scratch->pool[kernel->roots + i].value == buffer)
+            return i;
+    return NDA_NONE;
+}
+
+/* .. of all operands that somebody asks for: a kernel's copies read what it reads, in its order */
+static void find_places(struct unfold *unfold)
+{
+    const struct price_scratch *scratch = unfold->scratch;
+    GROW(unfold->among_roots, unfold->among_room, (size_t)unfold->local->operand_count + 1);
+    for (uint32_t k = 0; k < scratch->kernel_count; k++) {
+        const struct kernel *kernel = &scratch->kernels[k];
+        const struct spmd_step *step = &unfold->local->steps[kernel->step];
+        uint32_t count = has_operands(unfold, kernel) ? step->operand_count : 0;
+        for (uint32_t i = step->operands; i < step->operands + count; i++)
+            unfold->among_roots[i] = place_among_roots(scratch, kernel, unfold->local->operands[i]);
+    }
+}
+
+/* The buffer that an operand of the fold's kernel is or names, as the kernel placed there has it. */
+static uint32_t operand_of(const struct price_unfolded *out, uint32_t at, uint32_t index)
+{
+    uint32_t place = out->work->among_roots[index], operand = out->work->local->operands[index];
+    if (place != NDA_NONE)
+        return out->scratch->pool[out->scratch->kernels[at].roots + place].value;
+    uint32_t buffer = buffer_of(out->work->scratch, operand);
     return buffer == NDA_NONE ? take_other(out, operand) : buffer;
 }
 
-/* Of what is written over its operand, gathered, moved or multiplied (products of one array may run as one);
- * nobody asks for others. What moves keeps its operand's form, though that be another name of a buffer. */
+/* What moves keeps its operand's form, though that be another name of a buffer. */
 static void take_operands(struct price_unfolded *out, uint32_t at)
 {
     const struct unfold *unfold = out->work;
-    const struct spmd_step *model = unfold_step(unfold, unfold->placed_as[at]);
-    bool moves = spmd_step_is_collective(model);
-    uint8_t class = model->kind == SPMD_OP ? step_info(unfold->scratch, model)->class : OP_NOTHING;
-    if (!moves && class != OP_UPDATE && class != OP_GATHER && class != OP_MATMUL)
+    const struct kernel *kernel = &unfold->scratch->kernels[unfold->placed_as[at]->kernel];
+    if (!has_operands(unfold, kernel))
         return;
+    const struct spmd_step *model = &unfold->local->steps[kernel->step];
     uint32_t first = begin_operands(out, at, model->operand_count);
     for (uint32_t i = 0; i < model->operand_count; i++) {
         uint32_t operand = unfold->local->operands[model->operands + i];
-        bool kept = moves && !is_buffer(unfold->scratch, operand);
-        out->local.operands[first + i] = kept ? take_other(out, operand) : operand_of(out, at, operand);
+        bool kept = kernel->traits & KERNEL_SENDS && !is_buffer(unfold->scratch, operand);
+        out->local.operands[first + i] =
+            kept ? take_other(out, operand) : operand_of(out, at, model->operands + i);
     }
 }
 
@@ -208,6 +240,7 @@ static void take_all_operands(struct price_unfolded *out)
     if (local->operand_count)
         memcpy(out->local.operands, local->operands, local->operand_count * sizeof *local->operands);
     out->local.operand_count = local->operand_count;
+    find_places(out->work);
     for (uint32_t at = 0; at < out->work->placed; at++)
         if (out->local.steps[at].kind == SPMD_RESULT)
             take_results(out, at);
