@@ -247,7 +247,6 @@ static void add_kernel(struct price_scratch *scratch, const struct spmd_local *l
         (struct kernel){.step = step,
                         .traits = traits,
                         .elements = elements_of(local, &local->steps[step], traits),
-                        .trips = local->steps[step].trips,
                         .roots = first,
                         .root_count = (uint32_t)scratch->pool_count - first,
                         .behind = behind_of(scratch, local, &local->steps[step])};

@@ -44,7 +44,7 @@ static void begin_flight(const struct run *run, const struct price_graph *graph,
     const struct unit *unit = &graph->units[self];
     for (uint32_t k = unit->first, more = 1; more; k = more = price_next_in_unit(graph, unit, k)) {
         const struct kernel *kernel = &run->scratch->kernels[k];
-        *clock += times_trips(kernel->copy_ps, kernel->trips);
+        *clock += times_trips(kernel->copy_ps, kernel_trips(run->local, kernel));
     }
     *flight = (struct flight){.begun_ps = *clock, .left_ps = graph->hidden[self].ps};
 }
@@ -60,7 +60,7 @@ static void end_flight(const struct run *run, const struct price_graph *graph, u
     end = end < *clock ? end : *clock;
     for (uint32_t k = unit->first, more = 1; more; k = more) {
         const struct kernel *kernel = &run->scratch->kernels[k];
-        int64_t ps = times_trips(kernel->ps, kernel->trips);
+        int64_t ps = times_trips(kernel->ps, kernel_trips(run->local, kernel));
         more = price_next_in_unit(graph, unit, k);
         run->trace[k] = (struct price_interval){kernel->step, at, more ? at + ps : end, more ? 0 : wait_ps};
         at += ps;
@@ -89,7 +89,8 @@ static void place_computation(const struct run *run, const struct price_graph *g
     int64_t begun = *clock;
     for (uint32_t k = unit->first, more = 1; more; k = more = price_next_in_unit(graph, unit, k)) {
         const struct kernel *kernel = &run->scratch->kernels[k];
-        int64_t ps = kernel->traits & KERNEL_COMPUTES ? times_trips(kernel->ps, kernel->trips) : 0;
+        int64_t ps =
+            kernel->traits & KERNEL_COMPUTES ? times_trips(kernel->ps, kernel_trips(run->local, kernel)) : 0;
         run->trace[k] = (struct price_interval){kernel->step, *clock, *clock + ps, 0};
         *clock += ps;
     }
@@ -185,7 +186,7 @@ static void take_kernel(const struct run *run, uint32_t at)
 {
     const struct kernel *kernel = &run->scratch->kernels[at];
     if (kernel->traits & (KERNEL_COMPUTES | KERNEL_SENDS)) {
-        price_add_kernel(kernel, &innermost(run)->sums.kernels);
+        price_add_kernel(run->local, kernel, &innermost(run)->sums.kernels);
         innermost(run)->sends |= (kernel->traits & KERNEL_SENDS) != 0;
         return;
     }

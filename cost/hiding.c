@@ -73,12 +73,12 @@ static uint32_t pop(struct hidden_ready *heap, uint32_t *count)
 
 /* Of a kernel, as the scheduler believes: what keeps rows and what is copied is free, and so are
  * convolutions, which are calls of a library. */
-static int64_t believed_ps(const struct kernel *kernel)
+static int64_t believed_ps(const struct spmd_local *local, const struct kernel *kernel)
 {
     if ((kernel->traits & (KERNEL_MULTIPLIES | KERNEL_DOT)) == KERNEL_MULTIPLIES)
         return 0;
     return times_trips(kernel->traits & KERNEL_SENDS ? kernel->ps : kernel->ps - kernel->apart_ps,
-                       kernel->trips);
+                       kernel_trips(local, kernel));
 }
 
 /* what it runs, if it is no barrier */
@@ -91,7 +91,7 @@ static void note_kernels(struct price_graph *graph, const struct unit *unit, str
     hidden->region = traits & KERNEL_OPENS;
     for (uint32_t k = unit->first, more = !hidden->region; more;
          k = more = price_next_in_unit(graph, unit, k))
-        hidden->ps += believed_ps(&kernels[k]);
+        hidden->ps += believed_ps(graph->local, &kernels[k]);
 }
 
 /* Is the unit one matrix product and nothing else? */
