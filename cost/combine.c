@@ -20,8 +20,8 @@
 static bool may_combine(const struct price_scratch *scratch, const struct spmd_local *local,
                         const struct kernel *k)
 {
-    const struct spmd_step *step = &local->steps[k->step];
-    return step->kind == SPMD_REDUCE_SCATTER && step->depth == 0 && !scratch->values[step->results].scattered;
+    return (k->traits & (KERNEL_SCATTERS | KERNEL_INSIDE)) == KERNEL_SCATTERS &&
+           !scratch->values[local->steps[k->step].results].scattered;
 }
 
 /* Is a reduce_scatter made of what the kernel makes? Of marks it is taken to be: what a region makes of what
@@ -30,9 +30,9 @@ static bool leads_to_scatter(const struct price_scratch *scratch, const struct s
                              const struct kernel *k)
 {
     const struct spmd_step *step = &local->steps[k->step];
-    if (!step_is_local(step->kind) && !spmd_step_is_collective(step))
-        return step->kind != SPMD_RESULT;
-    bool scattered = step->kind == SPMD_REDUCE_SCATTER;
+    if (!(k->traits & (KERNEL_COMPUTES | KERNEL_SENDS)))
+        return k->traits & KERNEL_MARKS;
+    bool scattered = k->traits & KERNEL_SCATTERS;
     for (uint32_t result = 0; result < step->result_count; result++)
         scattered |= scratch->values[step->results + result].scattered;
     return scattered;
@@ -130,9 +130,9 @@ static uint32_t find_scatters(struct price_scratch *scratch, const struct spmd_l
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < scratch->kernel_count; i++) {
-        const struct spmd_step *step = &local->steps[scratch->kernels[i].step];
         if (!may_combine(scratch, local, &scratch->kernels[i]))
             continue;
+        const struct spmd_step *step = &local->steps[scratch->kernels[i].step];
         GROW(scratch->scatters, scratch->scatter_room, count + 1);
         struct scatter *scatter = &scratch->scatters[count++];
         *scatter = (struct scatter){.kernel = i,
@@ -152,7 +152,7 @@ void price_combine(struct price_scratch *scratch, const struct spmd_local *local
     uint32_t count = 0;
     scratch->combined_count = 0;
     for (size_t i = 0; i < scratch->kernel_count && count < 2; i++)
-        count += local->steps[scratch->kernels[i].step].kind == SPMD_REDUCE_SCATTER;
+        count += (scratch->kernels[i].traits & KERNEL_SCATTERS) != 0;
     if (scratch->reduce_bytes || scratch->combine_bytes == 0 || count < 2)
         return;
     flag_scattered(scratch, local);

@@ -43,18 +43,28 @@ static uint8_t sharded_axes(const struct spmd_local *local, const struct spmd_st
     return axes;
 }
 
+static uint64_t kinds_of(const struct spmd_local *local, const struct spmd_step *step)
+{
+    return step->kind | (uint64_t)step->reducer << 8 | (uint64_t)step->axis_count << 16 |
+           (uint64_t)step->atom << 24 | (uint64_t)step->to_atom << 32 | (uint64_t)step->mask_initial << 40 |
+           (uint64_t)step->rematerialised << 48 | (uint64_t)sharded_axes(local, step) << 56;
+}
+
+static uint64_t axes_of(const struct spmd_step *step)
+{
+    _Static_assert(sizeof step->axes == sizeof(uint64_t), "axes are one word");
+    uint64_t word = 0;
+    for (uint32_t i = 0; i < step->axis_count; i++)
+        word |= (uint64_t)step->axes[i] << 8 * i;
+    return word;
+}
+
 struct hash128 price_identity(const struct spmd_local *local)
 {
     struct mixer mixer = {0, {local->step_count, local->value_count}};
     for (uint32_t i = 0; i < local->step_count; i++) {
         const struct spmd_step *step = &local->steps[i];
-        uint8_t axes[8] = {0};
-        _Static_assert(MESH_MAX_AXES <= sizeof axes, "axes are one word");
-        memcpy(axes, step->axes, step->axis_count);
-        const uint8_t kinds[8] = {
-            step->kind,    step->reducer,      step->axis_count,     step->atom,
-            step->to_atom, step->mask_initial, step->rematerialised, sharded_axes(local, step)};
-        mix(&mixer, word_of(kinds), word_of(axes));
+        mix(&mixer, kinds_of(local, step), axes_of(step));
         mix(&mixer, pair(step->op, step->combined), pair(step->results, step->result_count));
         mix(&mixer, pair(step->operand_count, step->depth), (uint64_t)step->trips);
         for (uint32_t operand = 0; operand < step->operand_count; operand += 2)

@@ -215,13 +215,47 @@ static uint32_t behind_of(const struct price_scratch *scratch, const struct spmd
     return last;
 }
 
+static uint16_t traits_of_op(const struct op_info *info, const struct spmd_step *step)
+{
+    if (info->class == OP_MATMUL)
+        return KERNEL_MULTIPLIES | (info->dot ? KERNEL_DOT : 0) | (info->reshapes ? KERNEL_RESHAPES : 0);
+    uint16_t reduces = info->class == OP_REDUCE ? KERNEL_REDUCES : 0;
+    bool shares = reduces || info->class == OP_ELEMENTWISE || info->class == OP_CHEAP;
+    return reduces | (shares && step->result_count == 1 ? KERNEL_SHARES : 0);
+}
+
+static uint16_t traits_of(const struct price_scratch *scratch, const struct spmd_step *step)
+{
+    uint16_t inside = step->depth ? KERNEL_INSIDE : 0;
+    if (spmd_step_is_collective(step))
+        return inside | KERNEL_SENDS | (step->kind == SPMD_REDUCE_SCATTER ? KERNEL_SCATTERS : 0);
+    if (step->kind == SPMD_OP)
+        return inside | KERNEL_COMPUTES | traits_of_op(step_info(scratch, step), step);
+    if (step_is_local(step->kind))
+        return inside | KERNEL_COMPUTES | (step->kind == SPMD_MASK ? KERNEL_SHARES : 0);
+    if (step->kind == SPMD_RESULT)
+        return inside;
+    bool opens = step->kind == SPMD_LOOP || step->kind == SPMD_BRANCH;
+    return inside | KERNEL_MARKS | (opens ? KERNEL_OPENS : 0);
+}
+
+static int64_t elements_of(const struct spmd_local *local, const struct spmd_step *step, uint16_t traits)
+{
+    if (!(traits & KERNEL_SHARES))
+        return 0;
+    return value_elements(local, traits & KERNEL_REDUCES ? local->operands[step->operands] : step->results);
+}
+
 /* a step that reads its roots now: a kernel, a collective or a mark */
 static void add_kernel(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step,
                        uint32_t first)
 {
+    uint16_t traits = traits_of(scratch, &local->steps[step]);
     GROW(scratch->kernels, scratch->kernel_room, scratch->kernel_count + 1);
     scratch->kernels[scratch->kernel_count++] =
         (struct kernel){.step = step,
+                        .traits = traits,
+                        .elements = elements_of(local, &local->steps[step], traits),
                         .roots = first,
                         .root_count = (uint32_t)scratch->pool_count - first,
                         .behind = behind_of(scratch, local, &local->steps[step])};

@@ -63,6 +63,13 @@ struct hidden {
     bool region;          /* a loop or branch: its inside is ordered by itself */
     bool stalls, several; /* what it reads stalls; it stalls whatever reads it, having several results */
     uint8_t noted;        /* enum noted */
+    bool placed;
+};
+
+/* a unit that waits in one of hiding.c's heaps, and what it is compared by */
+struct hidden_ready {
+    int64_t depth_ps;
+    uint32_t place, unit;
 };
 
 /* a unit that may run, in a heap */
@@ -78,10 +85,11 @@ struct price_graph {
     struct unit *units; /* arguments first, then in program order; the last one returns the results */
     size_t unit_room;
     uint32_t count;
-    uint32_t barriers;              /* units without kernels, behind the arguments */
-    uint32_t first_step, last_step; /* of the program, or of a region: what is made elsewhere is no unit */
-    bool whole;                     /* of the program: the last unit returns the results */
-    uint32_t *unit_of;              /* per step of a kernel */
+    uint32_t barriers; /* units without kernels, behind the arguments */
+    bool weighs;       /* units have their bytes */
+    bool whole;        /* of the program: the last unit returns the results */
+    /* per value: the unit that makes it, or argument; NDA_NONE: another region's, or in no memory */
+    uint32_t *unit_of;
     size_t unit_of_room;
     VEC(uint32_t) edges;
     VEC(uint32_t) stack;
@@ -97,7 +105,7 @@ struct price_graph {
     size_t order_room;
     struct hidden *hidden; /* per unit */
     size_t hidden_room;
-    uint32_t *computations, *dones; /* heaps of units */
+    struct hidden_ready *computations, *dones; /* heaps */
     size_t computation_room, done_room;
     VEC(uint32_t) fresh; /* computations that stall, or did, in the order of their time */
     int64_t waited_ps;   /* that nothing was computed beside collectives */

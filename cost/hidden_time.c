@@ -44,7 +44,7 @@ static void begin_flight(const struct run *run, const struct price_graph *graph,
     const struct unit *unit = &graph->units[self];
     for (uint32_t k = unit->first, more = 1; more; k = more = price_next_in_unit(graph, unit, k)) {
         const struct kernel *kernel = &run->scratch->kernels[k];
-        *clock += times_trips(kernel->copy_ps, run->local->steps[kernel->step].trips);
+        *clock += times_trips(kernel->copy_ps, kernel_trips(run->local, kernel));
     }
     *flight = (struct flight){.begun_ps = *clock, .left_ps = graph->hidden[self].ps};
 }
@@ -60,7 +60,7 @@ static void end_flight(const struct run *run, const struct price_graph *graph, u
     end = end < *clock ? end : *clock;
     for (uint32_t k = unit->first, more = 1; more; k = more) {
         const struct kernel *kernel = &run->scratch->kernels[k];
-        int64_t ps = times_trips(kernel->ps, run->local->steps[kernel->step].trips);
+        int64_t ps = times_trips(kernel->ps, kernel_trips(run->local, kernel));
         more = price_next_in_unit(graph, unit, k);
         run->trace[k] = (struct price_interval){kernel->step, at, more ? at + ps : end, more ? 0 : wait_ps};
         at += ps;
@@ -89,9 +89,8 @@ static void place_computation(const struct run *run, const struct price_graph *g
     int64_t begun = *clock;
     for (uint32_t k = unit->first, more = 1; more; k = more = price_next_in_unit(graph, unit, k)) {
         const struct kernel *kernel = &run->scratch->kernels[k];
-        int64_t ps = step_is_local(run->local->steps[kernel->step].kind)
-                         ? times_trips(kernel->ps, run->local->steps[kernel->step].trips)
-                         : 0;
+        int64_t ps =
+            kernel->traits & KERNEL_COMPUTES ? times_trips(kernel->ps, kernel_trips(run->local, kernel)) : 0;
         run->trace[k] = (struct price_interval){kernel->step, *clock, *clock + ps, 0};
         *clock += ps;
     }
@@ -186,6 +185,11 @@ static void end_region(const struct run *run, uint32_t end, bool branch)
 static void take_kernel(const struct run *run, uint32_t at)
 {
     const struct kernel *kernel = &run->scratch->kernels[at];
+    if (kernel->traits & (KERNEL_COMPUTES | KERNEL_SENDS)) {
+        price_add_kernel(run->local, kernel, &innermost(run)->sums.kernels);
+        innermost(run)->sends |= (kernel->traits & KERNEL_SENDS) != 0;
+        return;
+    }
     const struct spmd_step *step = &run->local->steps[kernel->step];
     switch (step->kind) {
     case SPMD_LOOP:
@@ -196,9 +200,7 @@ static void take_kernel(const struct run *run, uint32_t at)
     case SPMD_BRANCH_NEXT: end_alternative(run, at); return;
     case SPMD_LOOP_END:
     case SPMD_BRANCH_END: end_region(run, at, step->kind == SPMD_BRANCH_END); return;
-    default:
-        price_add_kernel(run->scratch, run->local, kernel, &innermost(run)->sums.kernels);
-        innermost(run)->sends |= spmd_step_is_collective(step);
+    default: return; /* the function's results */
     }
 }
 
@@ -246,5 +248,6 @@ void price_run_hiding(struct price_scratch *scratch, const struct spmd_local *lo
     out->communication_ps = sums.kernels.communication_ps;
     out->exposed_ps = sums.waited_ps;
     out->step_ps = taken_ps(&sums);
-    out->critical_path_ps = longest_chain(&run);
+    bool beaten = scratch->beaten_ps && out->step_ps > scratch->beaten_ps;
+    out->critical_path_ps = beaten ? 0 : longest_chain(&run); /* of what is beaten nobody asks for it */
 }

@@ -43,27 +43,27 @@ struct sweep {
     uint32_t fresh;               /* the first of graph->fresh that waits */
 };
 
-/* does unit a go before unit b? */
-static bool goes_first(const struct price_graph *graph, uint32_t a, uint32_t b)
+static bool goes_first(const struct hidden_ready *one, const struct hidden_ready *other)
 {
-    const struct hidden *one = &graph->hidden[a], *other = &graph->hidden[b];
     return one->depth_ps != other->depth_ps ? one->depth_ps > other->depth_ps : one->place > other->place;
 }
 
-static void push(const struct price_graph *graph, uint32_t *heap, uint32_t *count, uint32_t unit)
+static void push(const struct price_graph *graph, struct hidden_ready *heap, uint32_t *count, uint32_t unit)
 {
+    struct hidden_ready ready = {graph->hidden[unit].depth_ps, graph->hidden[unit].place, unit};
     uint32_t at = (*count)++;
-    for (; at > 0 && goes_first(graph, unit, heap[(at - 1) / 2]); at = (at - 1) / 2)
+    for (; at > 0 && goes_first(&ready, &heap[(at - 1) / 2]); at = (at - 1) / 2)
         heap[at] = heap[(at - 1) / 2];
-    heap[at] = unit;
+    heap[at] = ready;
 }
 
-static uint32_t pop(const struct price_graph *graph, uint32_t *heap, uint32_t *count)
+static uint32_t pop(struct hidden_ready *heap, uint32_t *count)
 {
-    uint32_t first = heap[0], last = heap[--*count], at = 0;
+    uint32_t first = heap[0].unit, at = 0;
+    struct hidden_ready last = heap[--*count];
     for (uint32_t child; (child = 2 * at + 1) < *count; at = child) {
-        child += child + 1 < *count && goes_first(graph, heap[child + 1], heap[child]);
-        if (!goes_first(graph, heap[child], last))
+        child += child + 1 < *count && goes_first(&heap[child + 1], &heap[child]);
+        if (!goes_first(&heap[child], &last))
             break;
         heap[at] = heap[child];
     }
@@ -73,84 +73,71 @@ static uint32_t pop(const struct price_graph *graph, uint32_t *heap, uint32_t *c
 
 /* Of a kernel, as the scheduler believes: what keeps rows and what is copied is free, and so are
  * convolutions, which are calls of a library. */
-static int64_t believed_ps(const struct price_graph *graph, const struct kernel *kernel)
+static int64_t believed_ps(const struct spmd_local *local, const struct kernel *kernel)
 {
-    const struct spmd_step *step = &graph->local->steps[kernel->step];
-    if (step->kind == SPMD_OP && step_info(graph->scratch, step)->class == OP_MATMUL &&
-        ir_opcode_family((enum ir_opcode)graph->local->nda->program->ops[step->op].code) != IR_FAMILY_DOT)
+    if ((kernel->traits & (KERNEL_MULTIPLIES | KERNEL_DOT)) == KERNEL_MULTIPLIES)
         return 0;
-    return times_trips(spmd_step_is_collective(step) ? kernel->ps : kernel->ps - kernel->apart_ps,
-                       step->trips);
+    return times_trips(kernel->traits & KERNEL_SENDS ? kernel->ps : kernel->ps - kernel->apart_ps,
+                       kernel_trips(local, kernel));
 }
 
 /* what it runs, if it is no barrier */
 static void note_kernels(struct price_graph *graph, const struct unit *unit, struct hidden *hidden)
 {
     const struct kernel *kernels = graph->scratch->kernels;
-    const struct spmd_step *step = &graph->local->steps[kernels[unit->first].step];
-    hidden->collective = spmd_step_is_collective(step);
-    hidden->early = step_is_local(step->kind) &&
-                    (step->kind != SPMD_OP || step_info(graph->scratch, step)->class != OP_MATMUL);
-    hidden->region = step->kind == SPMD_LOOP || step->kind == SPMD_BRANCH;
+    uint16_t traits = kernels[unit->first].traits;
+    hidden->collective = traits & KERNEL_SENDS;
+    hidden->early = (traits & (KERNEL_COMPUTES | KERNEL_MULTIPLIES)) == KERNEL_COMPUTES;
+    hidden->region = traits & KERNEL_OPENS;
     for (uint32_t k = unit->first, more = !hidden->region; more;
          k = more = price_next_in_unit(graph, unit, k))
-        hidden->ps += believed_ps(graph, &kernels[k]);
+        hidden->ps += believed_ps(graph->local, &kernels[k]);
+}
+
+/* Is the unit one matrix product and nothing else? */
+static bool is_dot(const struct price_graph *graph, const struct unit *unit)
+{
+    const struct kernel *kernel = &graph->scratch->kernels[unit->first];
+    return unit->first == unit->last && kernel->traits & KERNEL_DOT && !kernel->next;
+}
+
+/* Does a product read what is reshaped for it, an array of more dimensions than a matrix? */
+static bool reads_reshaped(const struct price_graph *graph, const struct unit *unit)
+{
+    return is_dot(graph, unit) && graph->scratch->kernels[unit->first].traits & KERNEL_RESHAPES;
 }
 
 /* the step of a unit that is one matrix product and nothing else; or NULL */
 static const struct spmd_step *dot_of(const struct price_graph *graph, uint32_t self)
 {
     const struct unit *unit = &graph->units[self];
-    const struct kernel *kernel = &graph->scratch->kernels[unit->first];
-    if (unit->first != unit->last || kernel->next)
-        return NULL;
-    const struct spmd_step *step = &graph->local->steps[kernel->step];
-    bool dot =
-        step->kind == SPMD_OP &&
-        ir_opcode_family((enum ir_opcode)graph->local->nda->program->ops[step->op].code) == IR_FAMILY_DOT;
-    return dot ? step : NULL;
+    return is_dot(graph, unit) ? &graph->local->steps[graph->scratch->kernels[unit->first].step] : NULL;
 }
 
-/* Does a product read what is reshaped for it, an array of more dimensions than a matrix? */
-static bool reads_reshaped(const struct price_graph *graph, uint32_t self)
-{
-    const struct spmd_step *dot = dot_of(graph, self);
-    for (uint32_t operand = 0; dot && operand < dot->operand_count; operand++) {
-        const struct spmd_value *value =
-            &graph->local->values[graph->local->operands[dot->operands + operand]];
-        if (ir_value_type(graph->local->nda->program, value->origin)->rank > 2)
-            return true;
-    }
-    return false;
-}
-
-/* A unit that is read but not noted yet; NDA_NONE when there is none. (What runs as one stands where its
- * first member does, others may follow what comes later. In a circle one of them counts as noted.) */
-static uint32_t unnoted_read(const struct price_graph *graph, const struct unit *unit)
-{
-    for (uint32_t k = 0; k < unit->read_count; k++) {
-        uint32_t from = graph->edges.at[unit->reads + k];
-        if (from >= graph->local->argument_count && graph->hidden[from].noted == NOTED_NOT)
-            return from;
-    }
-    return NDA_NONE;
-}
-
-/* collectives before it, and whether it may wait for its reader; what it reads is noted */
-static void note_reads(struct price_graph *graph, uint32_t self)
+/* A unit that is read but not noted yet; NDA_NONE when there is none, and then the unit is noted: collectives
+ * before it, and whether it may wait for its reader. (What runs as one stands where its first member does,
+ * others may follow what comes later. In a circle one of them counts as noted.) */
+static uint32_t note_reads(struct price_graph *graph, uint32_t self)
 {
     const struct unit *unit = &graph->units[self];
     struct hidden *hidden = &graph->hidden[self];
-    for (uint32_t k = 0; k < unit->read_count; k++) {
-        const struct hidden *read = &graph->hidden[graph->edges.at[unit->reads + k]];
-        if (graph->edges.at[unit->reads + k] < graph->local->argument_count)
+    int64_t depth_ps = 0;
+    bool early = hidden->early;
+    for (uint32_t k = unit->reads; k < unit->reads + unit->read_count; k++) {
+        uint32_t from = graph->edges.at[k];
+        const struct hidden *read = &graph->hidden[from];
+        if (from < graph->local->argument_count)
             continue;
-        hidden->depth_ps = read->depth_ps > hidden->depth_ps ? read->depth_ps : hidden->depth_ps;
-        hidden->early &= read->early;
+        if (read->noted == NOTED_NOT)
+            return from;
+        depth_ps = read->depth_ps > depth_ps ? read->depth_ps : depth_ps;
+        early &= read->early;
     }
-    hidden->before_ps = hidden->depth_ps;
-    hidden->depth_ps += hidden->collective ? hidden->ps : 0;
+    hidden->before_ps = depth_ps;
+    hidden->depth_ps = depth_ps + (hidden->collective ? hidden->ps : 0);
+    hidden->early = early;
     hidden->noted = NOTED;
+    return NDA_NONE;
 }
 
 /* the unit's depth, after that of all it reads */
@@ -161,14 +148,11 @@ static void note_unit(struct price_graph *graph, uint32_t self)
     while (graph->stack.count) {
         uint32_t at = graph->stack.at[graph->stack.count - 1];
         graph->hidden[at].noted = graph->hidden[at].noted == NOTED ? NOTED : NOTED_OPEN;
-        uint32_t before = unnoted_read(graph, &graph->units[at]);
-        if (before != NDA_NONE) {
+        uint32_t before = graph->hidden[at].noted == NOTED ? NDA_NONE : note_reads(graph, at);
+        if (before == NDA_NONE)
+            graph->stack.count--;
+        else
             VEC_PUSH(&graph->stack, before);
-            continue;
-        }
-        graph->stack.count--;
-        if (graph->hidden[at].noted != NOTED)
-            note_reads(graph, at);
     }
 }
 
@@ -184,7 +168,7 @@ static void describe(struct price_graph *graph, uint32_t self, uint32_t place)
         hidden->several = price_next_in_unit(graph, unit, unit->first);
     }
     hidden->stalls =
-        hidden->barrier || (!hidden->collective && hidden->ps < EDGE_PS) || reads_reshaped(graph, self);
+        hidden->barrier || (!hidden->collective && hidden->ps < EDGE_PS) || reads_reshaped(graph, unit);
 }
 
 /* all of them, barriers where they stand in the program */
@@ -226,11 +210,12 @@ static void place(struct sweep *sweep, uint32_t self)
     struct price_graph *graph = sweep->graph;
     const struct unit *unit = &graph->units[self];
     graph->units[self].state = UNIT_PLACED;
+    graph->hidden[self].placed = true;
     graph->order[--sweep->left] = self;
     for (uint32_t k = 0; k < unit->read_count; k++) {
         uint32_t from = graph->edges.at[unit->reads + k];
         if (from >= graph->local->argument_count && --graph->hidden[from].readers == 0 &&
-            graph->units[from].state != UNIT_PLACED)
+            !graph->hidden[from].placed)
             make_ready(sweep, from, graph->hidden[self].stalls || graph->hidden[from].several);
     }
 }
@@ -252,8 +237,8 @@ static bool issues(const struct sweep *sweep)
         return true;
     if (sweep->until_ps > sweep->now_ps)
         return false;
-    const struct hidden *flying = &graph->hidden[sweep->flying - 1],
-                        *best = &graph->hidden[graph->computations[0]];
+    const struct hidden *flying = &graph->hidden[sweep->flying - 1];
+    const struct hidden_ready *best = &graph->computations[0];
     if (sweep->dones)
         return true;
     return flying->before_ps > 0 && (flying->before_ps != best->depth_ps ? flying->before_ps > best->depth_ps
@@ -264,7 +249,7 @@ static bool issues(const struct sweep *sweep)
  * that waits for one of them. Then the last one of the program goes first. */
 static uint32_t break_circle(struct sweep *sweep)
 {
-    while (sweep->graph->units[sweep->last].state == UNIT_PLACED)
+    while (sweep->graph->hidden[sweep->last].placed)
         sweep->last--;
     return sweep->last;
 }
@@ -305,11 +290,11 @@ static void compute(struct sweep *sweep, uint32_t unit)
 static void compute_next(struct sweep *sweep)
 {
     struct price_graph *graph = sweep->graph;
-    uint32_t next, first = sweep->computations ? graph->computations[0] : break_circle(sweep);
+    uint32_t next, first = sweep->computations ? graph->computations[0].unit : break_circle(sweep);
     do {
-        next = sweep->computations ? pop(graph, graph->computations, &sweep->computations) : first;
+        next = sweep->computations ? pop(graph->computations, &sweep->computations) : first;
         compute(sweep, next);
-    } while (sweep->computations && merges(graph, next, graph->computations[0]));
+    } while (sweep->computations && merges(graph, next, graph->computations[0].unit));
 }
 
 /* Where all that is ready stalls, and no collective is sooner, time goes on. */
@@ -330,7 +315,7 @@ static void wait_for_stalled(struct sweep *sweep)
 static void end_collective(struct sweep *sweep)
 {
     struct price_graph *graph = sweep->graph;
-    uint32_t next = pop(graph, graph->dones, &sweep->dones);
+    uint32_t next = pop(graph->dones, &sweep->dones);
     sweep->flying = next + 1;
     sweep->until_ps = sweep->now_ps + graph->hidden[next].ps;
     sweep->then_ps = sweep->computed_ps;

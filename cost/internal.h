@@ -104,6 +104,7 @@ struct op_info {
     uint8_t anew, anew_bits;   /* dots: 1 + the operand that an earlier one has turned otherwise; its batch */
     uint32_t product;    /* 1 + the product's op that it is stored instead of (epilogue.c); 0: of none */
     uint8_t turned_wide; /* .. the result's reader wants it in float32 */
+    bool dot, reshapes;  /* OP_MATMUL: a dot; one that reads an array of more dimensions than a matrix */
     double flops;        /* matmuls: of the whole op, on one device */
 };
 /* elements that a block of threads keeps; longer rows take a kernel of their own */
@@ -250,23 +251,40 @@ struct sibling_group {
     uint32_t product;          /* that the kernel's result is stored instead of; NDA_NONE: of none */
 };
 
+/* What passes over all kernels ask of a kernel's step, so that they need not look at it. */
+enum kernel_trait {
+    KERNEL_SENDS = 1,      /* a collective */
+    KERNEL_SCATTERS = 2,   /* .. a reduce_scatter */
+    KERNEL_COMPUTES = 4,   /* as step_is_local says */
+    KERNEL_MULTIPLIES = 8, /* .. a product or convolution */
+    KERNEL_DOT = 16,       /* .. a product, */
+    KERNEL_RESHAPES = 32,  /* .. which reads what is reshaped for it */
+    KERNEL_SHARES = 64,    /* .. it may run as one with others (siblings.c) */
+    KERNEL_REDUCES = 128,  /* .. a reduction */
+    KERNEL_MARKS = 256,    /* opens, parts or closes a loop or branch, */
+    KERNEL_OPENS = 512,    /* .. opens it */
+    KERNEL_INSIDE = 1024   /* of a loop or branch */
+};
+
 /* A step that does something, or that marks a region or the end: all but what is fused, free or an alias. */
 struct kernel {
     uint32_t step;
+    uint16_t traits;            /* bits of enum kernel_trait */
+    bool follows;               /* it is the next of one */
+    bool beside;                /* of the chain's all_reduces: it runs as one with the one before it */
     uint32_t roots, root_count; /* the buffers it reads, in the pool */
     uint32_t behind;            /* number of the last barrier that it reads through; 0: none */
-    int64_t ps;                 /* once, not x trips; 0 for marks */
-    int64_t copy_ps;  /* of collectives: compute that puts their blocks in order; of dots, part of ps: what
-                      * reads their turned operands and result */
-    int64_t apart_ps; /* of ps: what XLA's estimate takes as free, so that nothing hides behind it */
-    int64_t shared_bytes; /* siblings.c: what it need not read, as an earlier kernel does for it; 0: alone */
-    uint32_t joined;      /* of gradients' reductions: number (1 ..) of those that run as one; 0: none */
+    uint32_t joined;   /* of gradients' reductions: number (1 ..) of those that run as one; 0: none */
     uint32_t led_by;   /* of weights' gathers: 1 + the first of those that run as one; 0: it is the first */
     uint32_t together; /* combine.c: number (1 ..) of the reduce_scatter that it is part of; 0: none */
     uint32_t next;     /* what runs as one with it, in another place of the program; 0: it is the last */
-    bool follows;      /* it is the next of one */
-    bool beside;       /* of the chain's all_reduces: it runs as one with the one before it */
     bool looped;       /* of a loop that sends nothing, its marks included: collectives pass it by */
+    int64_t ps;        /* once, not x trips; 0 for marks */
+    int64_t copy_ps;   /* of collectives: compute that puts their blocks in order; of dots, part of ps: what
+                        * reads their turned operands and result */
+    int64_t apart_ps;  /* of ps: what XLA's estimate takes as free, so that nothing hides behind it */
+    int64_t elements;  /* of what may run as one with others: that it goes over */
+    int64_t shared_bytes; /* siblings.c: what it need not read, as an earlier kernel does for it; 0: alone */
 };
 
 /* An optimization_barrier outside loops, where the compiler orders the program with it: the buffers of its
@@ -528,8 +546,7 @@ void price_combine_reductions(struct price_scratch *scratch, const struct spmd_l
 /* schedule.c: the last kernel of the unit that begins with this one and whose kernels follow one another */
 uint32_t price_unit_end(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel);
 /* makespan.c: adds a kernel: what it computes, and what it sends */
-void price_add_kernel(const struct price_scratch *scratch, const struct spmd_local *local,
-                      const struct kernel *kernel, struct kernel_sums *sums);
+void price_add_kernel(const struct spmd_local *local, const struct kernel *kernel, struct kernel_sums *sums);
 /* looped.c: sets `looped` of all kernels */
 void price_find_looped(struct price_scratch *scratch, const struct spmd_local *local);
 /* price.c: evaluator_measure, of a fresh scratch */
@@ -739,6 +756,12 @@ static inline int64_t value_elements(const struct spmd_local *local, uint32_t va
 static inline bool step_is_local(uint8_t kind)
 {
     return kind == SPMD_OP || kind == SPMD_SLICE || kind == SPMD_MASK;
+}
+
+/* how often the kernel runs: of what is in no loop nothing else is looked at */
+static inline int64_t kernel_trips(const struct spmd_local *local, const struct kernel *kernel)
+{
+    return kernel->traits & KERNEL_INSIDE ? local->steps[kernel->step].trips : 1;
 }
 
 /* of all trips of a loop */

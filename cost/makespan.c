@@ -99,18 +99,17 @@ static void trace_wait(struct run *run, const struct kernel *kernel, int64_t fro
         run->trace[last].exposed_ps += until - from;
 }
 
-void price_add_kernel(const struct price_scratch *scratch, const struct spmd_local *local,
-                      const struct kernel *kernel, struct kernel_sums *sums)
+void price_add_kernel(const struct spmd_local *local, const struct kernel *kernel, struct kernel_sums *sums)
 {
-    const struct spmd_step *step = &local->steps[kernel->step];
-    int64_t ps = times_trips(kernel->ps, step->trips), copy_ps = times_trips(kernel->copy_ps, step->trips);
-    if (spmd_step_is_collective(step)) {
+    int64_t trips = kernel_trips(local, kernel);
+    int64_t ps = times_trips(kernel->ps, trips), copy_ps = times_trips(kernel->copy_ps, trips);
+    if (kernel->traits & KERNEL_SENDS) {
         sums->communication_ps += ps;
         sums->other_ps += copy_ps;
-    } else if (step->kind == SPMD_OP && step_info(scratch, step)->class == OP_MATMUL) {
+    } else if (kernel->traits & KERNEL_MULTIPLIES) {
         sums->matmul_ps += ps - copy_ps; /* what turns its operands is none of it */
         sums->other_ps += copy_ps;
-    } else if (step_is_local(step->kind)) {
+    } else if (kernel->traits & KERNEL_COMPUTES) {
         sums->other_ps += ps;
     }
 }
@@ -130,7 +129,7 @@ static int64_t run_kernel(struct run *run, uint32_t index)
         times.path_ps = later(times.path_ps, root->path_ps);
     }
     times.path_ps += ps;
-    price_add_kernel(run->scratch, run->local, kernel, &run->clock.sums);
+    price_add_kernel(run->local, kernel, &run->clock.sums);
     if (spmd_step_is_collective(step)) {
         int64_t copy_ps = times_trips(kernel->copy_ps, step->trips);
         run->clock.compute_ps += copy_ps;

@@ -51,7 +51,7 @@ static bool find_writers(struct price_graph *graph)
         uint32_t buffer = buffer_of(scratch, value);
         if (buffer == NDA_NONE || local->values[buffer].step == SPMD_NONE)
             continue;
-        graph->units[argument].writer = graph->unit_of[local->values[buffer].step] + 1;
+        graph->units[argument].writer = graph->unit_of[buffer] + 1;
         found = true;
     }
     return found;

@@ -194,7 +194,7 @@ enum error_code evaluator_price(struct evaluator_session *evaluator_session, con
  *   far_bytes  peak: of what takes more, in the program's order, too, the time is a sum of its kernels',
  *              without their order, and the fold's memory is good enough
  *   beaten     C of a plan that fits, of which alone it is asked whether others are better: of what takes
- *              longer there is no memory in the price. 0: no such plan */
+ *              longer there is no memory in the price, and no longest chain. 0: no such plan */
 struct price_limits {
     int64_t hopeless, far, far_bytes, beaten;
 };

@@ -320,6 +320,14 @@ static uint8_t stacked_matrices(const struct ir_program *program, uint32_t op)
     return (uint8_t)((left && single) | (right && single) << 1 | (left && right) << 2);
 }
 
+static bool reads_more_than_matrices(const struct ir_program *program, uint32_t op)
+{
+    bool more = false;
+    for (uint32_t i = 0; i < program->ops[op].operand_count; i++)
+        more |= ir_value_type(program, ir_operand(program, op, i))->rank > 2;
+    return more;
+}
+
 static enum op_class elementwise_class(uint16_t code)
 {
     return code == IR_CONVERT || code == IR_COMPARE || code == IR_REAL || code == IR_IMAG ? OP_CHEAP
@@ -390,6 +398,8 @@ static struct op_info describe_op(const struct ir_program *program, uint32_t op)
     info.centred = is_centred(program, op);
     info.normal = is_normal(program, op);
     if (info.class == OP_MATMUL) {
+        info.dot = family == IR_FAMILY_DOT;
+        info.reshapes = info.dot && reads_more_than_matrices(program, op);
         info.batch_dims = family == IR_FAMILY_DOT ? batch_dims(program, op) : 0;
         info.stacked = family == IR_FAMILY_DOT ? stacked_matrices(program, op) : 0;
         info.flops = family == IR_FAMILY_DOT ? dot_flops(program, op) : convolution_flops(program, op);

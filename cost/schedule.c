@@ -19,6 +19,7 @@
 #include "cost/graph.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* ---------------------------------------------------------------- units */
 uint32_t price_unit_end(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel)
@@ -56,9 +57,9 @@ static void add_roots(struct price_graph *graph, uint32_t self, uint32_t roots, 
                       uint32_t behind)
 {
     for (uint32_t root = roots; root < roots + count; root++) {
-        uint32_t value = graph->scratch->pool[root].value, step = graph->local->values[value].step;
-        if (step == SPMD_NONE || (step >= graph->first_step && step <= graph->last_step))
-            add_read(graph, self, step == SPMD_NONE ? value : graph->unit_of[step]);
+        uint32_t from = graph->unit_of[graph->scratch->pool[root].value];
+        if (from != NDA_NONE)
+            add_read(graph, self, from);
     }
     if (behind && graph->barriers)
         add_read(graph, self, graph->local->argument_count + behind - 1);
@@ -90,8 +91,10 @@ static void add_unit(struct price_graph *graph, uint32_t kernel)
                           .last = chained ? kernel : price_unit_end(scratch, graph->local, kernel)};
     for (uint32_t k = kernel, more = 1; more; k = more = price_next_in_unit(graph, unit, k)) {
         const struct spmd_step *step = &graph->local->steps[scratch->kernels[k].step];
-        graph->unit_of[scratch->kernels[k].step] = graph->count;
         for (uint32_t value = step->results; value < step->results + step->result_count; value++)
+            graph->unit_of[value] = graph->count;
+        for (uint32_t value = step->results; graph->weighs && value < step->results + step->result_count;
+             value++)
             unit->bytes += scratch->values[value].state == VALUE_BUFFER && !scratch->values[value].inner
                                ? stored_bytes(scratch, graph->local, value)
                                : 0;
@@ -108,27 +111,32 @@ static void add_gathered(struct price_graph *graph)
         int64_t bytes = price_gathered_copy(scratch, graph->local, step);
         if (!bytes)
             continue;
-        graph->units[graph->unit_of[price_gathered_by(scratch, graph->local, step)]].beside += bytes;
-        graph->units[graph->unit_of[scratch->kernels[k].step]].beside -= bytes;
+        const struct spmd_step *by = &graph->local->steps[price_gathered_by(scratch, graph->local, step)];
+        graph->units[graph->unit_of[by->results]].beside += bytes;
+        graph->units[graph->unit_of[step->results]].beside -= bytes;
     }
 }
 
 static struct price_graph *begin_units(struct price_scratch *scratch, const struct spmd_local *local,
-                                       struct price_graph **kept)
+                                       struct price_graph **kept, bool weighs)
 {
     if (!*kept)
         *kept = mem_zalloc(1, sizeof **kept);
     struct price_graph *graph = *kept;
     graph->local = local;
     graph->scratch = scratch;
+    graph->weighs = weighs;
     graph->edges.count = graph->stack.count = 0;
     graph->placed = graph->barriers = 0;
     GROW(graph->units, graph->unit_room,
          local->argument_count + scratch->barrier_count + scratch->kernel_count + 1);
-    GROW(graph->unit_of, graph->unit_of_room, (size_t)local->step_count + 1);
+    GROW(graph->unit_of, graph->unit_of_room, (size_t)local->value_count + 1);
+    memset(graph->unit_of, 0xff, (size_t)local->value_count * sizeof *graph->unit_of); /* NDA_NONE */
     GROW(graph->order, graph->order_room, scratch->barrier_count + scratch->kernel_count + 1);
-    for (uint32_t argument = 0; argument < local->argument_count; argument++)
+    for (uint32_t argument = 0; argument < local->argument_count; argument++) {
         graph->units[argument] = (struct unit){.bytes = local->values[argument].bytes, .state = UNIT_PLACED};
+        graph->unit_of[argument] = argument;
+    }
     graph->count = local->argument_count;
     return graph;
 }
@@ -137,8 +145,6 @@ static void add_units(struct price_graph *graph, uint32_t first, uint32_t count)
 {
     const struct kernel *kernels = graph->scratch->kernels;
     graph->whole = count == graph->scratch->kernel_count;
-    graph->first_step = count ? kernels[first].step : 0;
-    graph->last_step = count ? kernels[first + count - 1].step : 0;
     for (uint32_t k = first; k < first + count; k++)
         if (!kernels[k].follows) {
             add_unit(graph, k);
@@ -151,13 +157,14 @@ static void add_units(struct price_graph *graph, uint32_t first, uint32_t count)
 void price_region_units(struct price_scratch *scratch, const struct spmd_local *local,
                         struct price_graph **kept, uint32_t first, uint32_t count)
 {
-    add_units(begin_units(scratch, local, kept), first, count);
+    add_units(begin_units(scratch, local, kept, false), first, count);
 }
 
 /* the units of a program that price_fuse has seen */
-static struct price_graph *make_units(struct price_scratch *scratch, const struct spmd_local *local)
+static struct price_graph *make_units(struct price_scratch *scratch, const struct spmd_local *local,
+                                      bool weighs)
 {
-    struct price_graph *graph = begin_units(scratch, local, &scratch->graph);
+    struct price_graph *graph = begin_units(scratch, local, &scratch->graph, weighs);
     scratch->hidden_graph = false;
     for (graph->barriers = 0; graph->barriers < scratch->barrier_count; graph->barriers++)
         graph->units[graph->count++] = (struct unit){.first = 1};
@@ -429,7 +436,7 @@ const struct kernel *price_depth_first(struct price_scratch *scratch, const stru
 {
     if (!scratch->kernel_count)
         return scratch->kernels;
-    struct price_graph *graph = make_units(scratch, local);
+    struct price_graph *graph = make_units(scratch, local, true);
     order_depth_first(graph);
     return line_of(graph);
 }
@@ -437,7 +444,7 @@ const struct kernel *price_depth_first(struct price_scratch *scratch, const stru
 const struct price_graph *price_hidden_graph(struct price_scratch *scratch, const struct spmd_local *local)
 {
     if (!scratch->hidden_graph) {
-        price_order_hiding(make_units(scratch, local));
+        price_order_hiding(make_units(scratch, local, false));
         scratch->hidden_graph = true;
     }
     return scratch->graph;
@@ -533,7 +540,7 @@ void price_reorder(struct spmd_local *local, const struct cost_machine *machine,
         price_times(*scratch, local, machine);
     if (!(*scratch)->kernel_count)
         return;
-    struct price_graph *graph = make_units(*scratch, local);
+    struct price_graph *graph = make_units(*scratch, local, order != COST_ORDER_HIDING);
     if (order == COST_ORDER_DEPTH_FIRST)
         order_depth_first(graph);
     else if (order == COST_ORDER_HIDING)

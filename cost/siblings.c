@@ -16,25 +16,11 @@
 
 #include <string.h>
 
-static bool reduces(const struct price_scratch *scratch, const struct spmd_step *step)
+/* of the kernel that makes what another one reads, a step: may it run before all others? */
+static bool is_free(const struct price_scratch *scratch, uint32_t maker)
 {
-    return step->kind == SPMD_OP && step_info(scratch, step)->class == OP_REDUCE;
-}
-
-static bool may_share(const struct price_scratch *scratch, const struct spmd_step *step)
-{
-    if (step->kind == SPMD_MASK)
-        return true;
-    if (step->kind != SPMD_OP || step->result_count != 1)
-        return false;
-    uint8_t class = step_info(scratch, step)->class;
-    return class == OP_ELEMENTWISE || class == OP_CHEAP || class == OP_REDUCE;
-}
-
-/* is it made by a kernel that may run before all others? */
-static bool is_free(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t maker)
-{
-    return may_share(scratch, &local->steps[maker]) && scratch->groups[scratch->at[maker]].free;
+    uint32_t kernel = scratch->at[maker];
+    return scratch->kernels[kernel].traits & KERNEL_SHARES && scratch->groups[kernel].free;
 }
 
 /* one number computed from arguments and from such numbers: a rate of learning by the step's number */
@@ -45,7 +31,7 @@ static bool may_run_first(const struct price_scratch *scratch, const struct spmd
         return false;
     for (uint32_t i = kernel->roots; i < kernel->roots + kernel->root_count; i++) {
         uint32_t maker = local->values[scratch->pool[i].value].step;
-        if (maker != SPMD_NONE && !is_free(scratch, local, maker))
+        if (maker != SPMD_NONE && !is_free(scratch, maker))
             return false;
     }
     return true;
@@ -58,9 +44,7 @@ static void flag_chain(struct price_scratch *scratch, const struct spmd_local *l
     for (size_t i = scratch->kernel_count; i-- > 0;) {
         const struct kernel *k = &scratch->kernels[i];
         const struct spmd_step *step = &local->steps[k->step];
-        bool marks =
-            !step_is_local(step->kind) && !spmd_step_is_collective(step) && step->kind != SPMD_RESULT;
-        bool product = step->kind == SPMD_OP && step_info(scratch, step)->class == OP_MATMUL, chain = marks;
+        bool product = k->traits & KERNEL_MULTIPLIES, chain = k->traits & KERNEL_MARKS;
         for (uint32_t result = step->results; result < step->results + step->result_count; result++)
             chain |= scratch->values[result].chain || (product && scratch->uses[result].feeds_matmul);
         for (uint32_t root = k->roots; chain && root < k->roots + k->root_count; root++)
@@ -70,9 +54,19 @@ static void flag_chain(struct price_scratch *scratch, const struct spmd_local *l
 
 /* May the kernel run where a later one does that shares what it reads? So it may when nothing of the chain
  * waits for it: what sums up a gain's gradient, or computes an activation again for a weight's. */
-static bool runs_aside(const struct price_scratch *scratch, const struct spmd_step *step)
+static bool runs_aside(const struct price_scratch *scratch, const struct spmd_local *local,
+                       const struct kernel *kernel)
 {
-    return scratch->hides && !step->depth && !scratch->values[step->results].chain;
+    return scratch->hides && !(kernel->traits & KERNEL_INSIDE) &&
+           !scratch->values[local->steps[kernel->step].results].chain;
+}
+
+/* What makes a value in the middle of a group: an elementwise result of the group is read there. */
+static bool is_of_group(const struct price_scratch *scratch, uint32_t maker, uint32_t leader)
+{
+    uint32_t kernel = scratch->at[maker];
+    return (scratch->kernels[kernel].traits & (KERNEL_SHARES | KERNEL_REDUCES)) == KERNEL_SHARES &&
+           scratch->groups[kernel].leader == leader;
 }
 
 /* bytes that the kernel need not read when it runs with the group of `leader`; 0: it may not */
@@ -80,23 +74,21 @@ static int64_t shared_bytes(const struct price_scratch *scratch, const struct sp
                             uint32_t kernel, uint32_t leader)
 {
     const struct kernel *k = &scratch->kernels[kernel];
-    const struct spmd_step *step = &local->steps[k->step];
     const struct sibling_group *group = &scratch->groups[leader];
     int64_t shared = 0;
     if (group->elements != scratch->groups[kernel].elements || group->free != scratch->groups[kernel].free ||
         group->region != scratch->groups[kernel].region ||
         !price_is_through(scratch, k, scratch->kernels[leader].step) ||
-        (reduces(scratch, step) && group->reduced && group->reduced != local->values[step->results].bytes))
+        (k->traits & KERNEL_REDUCES && group->reduced && group->reduced != scratch->groups[kernel].reduced))
         return 0;
     for (uint32_t i = k->roots; i < k->roots + k->root_count; i++) {
         uint32_t value = scratch->pool[i].value, maker = local->values[value].step;
         bool before = maker == SPMD_NONE || maker < group->since ||
-                      (!group->free && is_free(scratch, local, maker)) ||
+                      (!group->free && is_free(scratch, maker)) ||
                       (group->aside && scratch->values[value].chain);
         if (before && scratch->readers[value] != leader + 1)
             continue;
-        if (!before && (!may_share(scratch, &local->steps[maker]) || reduces(scratch, &local->steps[maker]) ||
-                        scratch->groups[scratch->at[maker]].leader != leader))
+        if (!before && !is_of_group(scratch, maker, leader))
             return 0;
         shared += scratch->pool[i].bytes;
     }
@@ -112,7 +104,7 @@ static void append(struct price_scratch *scratch, const struct spmd_local *local
     scratch->kernels[group->last].next = kernel;
     group->last = kernel;
     group->since = group->aside ? k->step : group->since;
-    group->aside &= runs_aside(scratch, &local->steps[k->step]);
+    group->aside &= runs_aside(scratch, local, k);
     k->follows = true;
 }
 
@@ -121,9 +113,9 @@ static void append(struct price_scratch *scratch, const struct spmd_local *local
 static void chain(struct price_scratch *scratch, const struct spmd_local *local, uint32_t leader,
                   uint32_t kernel)
 {
-    const struct spmd_step *first = &local->steps[scratch->kernels[leader].step],
-                           *step = &local->steps[scratch->kernels[kernel].step];
-    if (step->depth == 0 && !price_keeps_apart(scratch, first->results, step->results))
+    const struct kernel *first = &scratch->kernels[leader], *k = &scratch->kernels[kernel];
+    if (!(k->traits & KERNEL_INSIDE) &&
+        !price_keeps_apart(scratch, local->steps[first->step].results, local->steps[k->step].results))
         append(scratch, local, leader, kernel);
 }
 
@@ -136,7 +128,7 @@ static bool picks_for(const struct price_scratch *scratch, const struct spmd_loc
     const struct kernel *k = &scratch->kernels[kernel], *picks = &scratch->kernels[picker];
     const struct sibling_group *group = &scratch->groups[picker];
     bool picked = false;
-    if (!group->aside || picks->next || picks->follows || local->steps[k->step].depth > 0 ||
+    if (!group->aside || picks->next || picks->follows || k->traits & KERNEL_INSIDE ||
         group->region != scratch->groups[kernel].region || !price_is_through(scratch, k, picks->step))
         return false;
     for (uint32_t i = k->roots; i < k->roots + k->root_count; i++) {
@@ -195,14 +187,13 @@ static void join(struct price_scratch *scratch, const struct spmd_local *local, 
     const struct spmd_step *step = &local->steps[k->step];
     struct sibling_group *own = &scratch->groups[kernel];
     *own = (struct sibling_group){.leader = kernel, .last = kernel, .region = region, .since = k->step};
-    scratch->at[k->step] = kernel;
-    if (!step_is_local(step->kind) || !may_share(scratch, step))
+    if (!(k->traits & KERNEL_SHARES))
         return;
-    bool reduce = reduces(scratch, step);
-    own->elements = value_elements(local, reduce ? local->operands[step->operands] : step->results);
+    bool reduce = k->traits & KERNEL_REDUCES;
+    own->elements = k->elements;
     own->reduced = reduce ? local->values[step->results].bytes : 0;
     own->free = may_run_first(scratch, local, k, own->elements);
-    own->aside = !own->free && runs_aside(scratch, step);
+    own->aside = !own->free && runs_aside(scratch, local, k);
     if (!k->root_count && own->elements > 1 && !step->depth && scratch->rules & COST_FUSE_GATHERED) {
         join_zeros(scratch, local, kernel, zeros);
         return;
@@ -288,14 +279,16 @@ void price_siblings(struct price_scratch *scratch, const struct spmd_local *loca
     GROW(scratch->groups, scratch->group_room, scratch->kernel_count + 1);
     GROW(scratch->readers, scratch->reader_room, local->value_count + 1);
     memset(scratch->readers, 0, (size_t)local->value_count * sizeof *scratch->readers);
+    for (uint32_t kernel = 0; kernel < scratch->kernel_count; kernel++)
+        scratch->at[scratch->kernels[kernel].step] = kernel;
     uint32_t marks = 0;
     if (scratch->hides)
         flag_chain(scratch, local);
     struct zeros zeros = {.count = 0};
     for (uint32_t kernel = 0; kernel < scratch->kernel_count; kernel++) {
-        const struct spmd_step *step = &local->steps[scratch->kernels[kernel].step];
-        marks += !step_is_local(step->kind) && !spmd_step_is_collective(step);
-        join(scratch, local, kernel, step->depth ? marks : 0, &zeros);
+        uint16_t traits = scratch->kernels[kernel].traits;
+        marks += !(traits & (KERNEL_COMPUTES | KERNEL_SENDS));
+        join(scratch, local, kernel, traits & KERNEL_INSIDE ? marks : 0, &zeros);
     }
     if (scratch->rules & COST_FUSE_EPILOGUE)
         join_products(scratch, local);

@@ -32,15 +32,19 @@ static bool may_wait(const struct unfold *unfold, const struct spmd_step *step)
            unfold->local->values[step->results].bytes < spmd_combine_bytes(&unfold->local->options);
 }
 
-/* The walk goes through the body in order; what it makes before an op's own step, it makes for that op. */
-static void find_anchors(struct unfold *unfold)
+/* The walk goes through the body in order; what it makes before an op's own step, it makes for that op.
+ * false: nothing waits. */
+static bool find_anchors(struct unfold *unfold)
 {
     const struct spmd_local *local = unfold->local;
     uint32_t reached = 0, waiting = 0;
+    bool any = false;
     GROW(unfold->anchors, unfold->anchor_room, local->step_count + 1);
     for (uint32_t step = 0; step < local->step_count; step++) {
         uint32_t position = unfold->places->position[local->steps[step].op];
-        if (position < reached || may_wait(unfold, &local->steps[step]))
+        bool waits = may_wait(unfold, &local->steps[step]);
+        any |= waits;
+        if (position < reached || waits)
             continue;
         reached = position;
         for (; waiting <= step; waiting++)
@@ -48,20 +52,19 @@ static void find_anchors(struct unfold *unfold)
     }
     for (; waiting < local->step_count; waiting++)
         unfold->anchors[waiting] = reached;
+    return any;
 }
 
-/* What waited was made right after the value before it. */
-static void find_makers(struct unfold *unfold)
+/* where what waited was made: right after the value before it */
+static uint32_t made_at(const struct unfold *unfold, uint32_t value)
 {
     const struct spmd_local *local = unfold->local;
-    uint32_t last = 0;
-    GROW(unfold->made, unfold->made_room, local->value_count + 1);
-    for (uint32_t value = 0; value < local->value_count; value++) {
+    while (value-- > 0) {
         uint32_t step = local->values[value].step;
         if (step != SPMD_NONE && !may_wait(unfold, &local->steps[step]))
-            last = unfold->anchors[step];
-        unfold->made[value] = last;
+            return unfold->anchors[step];
     }
+    return 0;
 }
 
 /* where what waited was used first, be it by what takes no kernel */
@@ -82,7 +85,7 @@ static uint32_t position_of(const struct unfold *unfold, uint32_t kernel)
 {
     uint32_t index = unfold->scratch->kernels[kernel].step;
     const struct spmd_step *step = &unfold->local->steps[index];
-    return may_wait(unfold, step) ? unfold->made[step->results] : unfold->anchors[index];
+    return may_wait(unfold, step) ? made_at(unfold, step->results) : unfold->anchors[index];
 }
 
 static void add_instance(struct unfold *unfold, uint32_t kernel, uint32_t copy, uint32_t position, bool use)
@@ -99,22 +102,25 @@ static bool is_of_results(const struct unfold *unfold, uint32_t kernel)
            !may_wait(unfold, &unfold->local->steps[index]);
 }
 
-/* What a result of the function wants is made result by result: the place of what the kernel, or its copy,
- * makes among them. NDA_NONE: of none. */
-static uint32_t result_position(const struct unfold *unfold, uint32_t kernel, uint32_t copy)
+/* What a result of the function wants is made result by result: the place among them of what a kernel makes
+ * that makes something, for which `node` makes what the kernel's op does. NDA_NONE: of none. */
+static uint32_t place_of_result(const struct unfold *unfold, const struct spmd_step *step, uint32_t node)
 {
     const struct fold_places *places = unfold->places;
-    const struct ir_program *program = unfold->local->nda->program;
-    uint32_t index = unfold->scratch->kernels[kernel].step;
-    const struct spmd_step *step = &unfold->local->steps[index];
-    if (!step->result_count)
-        return places->positions + places->results;
-    uint32_t origin = unfold->local->values[step->results].origin,
-             node = layers_on(places, fold_maker(places, program, origin), (int32_t)copy);
     if (node == NDA_NONE)
         return NDA_NONE;
-    origin = fold_value(places, program, node, origin);
-    return places->result[origin] == NDA_NONE ? NDA_NONE : places->positions + places->result[origin];
+    uint32_t value =
+        fold_value(places, unfold->local->nda->program, node, unfold->local->values[step->results].origin);
+    return places->result[value] == NDA_NONE ? NDA_NONE : places->positions + places->result[value];
+}
+
+static uint32_t result_position(const struct unfold *unfold, const struct spmd_step *step)
+{
+    if (!step->result_count)
+        return unfold->places->positions + unfold->places->results;
+    return place_of_result(
+        unfold, step,
+        fold_maker(unfold->places, unfold->local->nda->program, unfold->local->values[step->results].origin));
 }
 
 /* position: of the kernel, or of the first use of what it makes */
@@ -128,12 +134,17 @@ static void add_copies_of(struct unfold *unfold, uint32_t kernel, uint32_t posit
     uint32_t op = layer != FOLD_NO_LAYER && layer >= places->until
                       ? layers_on(places, anchor, -(int32_t)copies)
                       : anchor;
-    bool of_results = !use && is_of_results(unfold, kernel);
+    const struct spmd_step *step = &unfold->local->steps[unfold->scratch->kernels[kernel].step];
+    bool of_results = !use && is_of_results(unfold, kernel), of_none = of_results && !step->result_count;
+    uint32_t made = of_results && !of_none ? fold_maker(places, unfold->local->nda->program,
+                                                        unfold->local->values[step->results].origin)
+                                           : (uint32_t)NDA_NONE;
     for (uint32_t copy = 1; copy <= copies; copy++) {
         if (layer != FOLD_NO_LAYER && op != NDA_NONE)
             op = places->next[op];
+        made = made == NDA_NONE ? made : places->next[made];
         bool there = layer != FOLD_NO_LAYER && op != NDA_NONE;
-        uint32_t result = of_results ? result_position(unfold, kernel, copy) : (uint32_t)NDA_NONE;
+        uint32_t result = of_none ? places->positions + places->results : place_of_result(unfold, step, made);
         add_instance(unfold, kernel, copy,
                      result != NDA_NONE ? result
                      : there            ? places->position[op]
@@ -156,8 +167,7 @@ static void add_instances(struct unfold *unfold)
         uint32_t position = position_of(unfold, kernel),
                  used = may_wait(unfold, step) ? unfold->used[step->results] : NDA_NONE;
         bool copied = part_of(scratch, local, step) == 1;
-        uint32_t result =
-            is_of_results(unfold, kernel) ? result_position(unfold, kernel, 0) : (uint32_t)NDA_NONE;
+        uint32_t result = is_of_results(unfold, kernel) ? result_position(unfold, step) : (uint32_t)NDA_NONE;
         position = result != NDA_NONE ? result : position;
         add_instance(unfold, kernel, 0, position, false);
         if (used != NDA_NONE)
@@ -172,22 +182,43 @@ static void add_instances(struct unfold *unfold)
     }
 }
 
+enum { DIGIT_BITS = 11 }; /* of positions: two digits have those of a million ops. Not tuned */
+
+/* by one digit of the position; of one digit as they are */
+static void sort_digit(const struct instance *from, struct instance *to, uint32_t count, uint32_t shift)
+{
+    uint32_t next[1 << DIGIT_BITS] = {0}, mask = (1u << DIGIT_BITS) - 1;
+    for (uint32_t i = 0; i < count; i++)
+        next[from[i].position >> shift & mask]++;
+    for (uint32_t digit = 0, sum = 0; digit <= mask; digit++) {
+        uint32_t here = next[digit];
+        next[digit] = sum;
+        sum += here;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        to[next[from[i].position >> shift & mask]++] = from[i];
+}
+
+static void swap_instances(struct unfold *unfold)
+{
+    struct instance *instances = unfold->instances;
+    size_t room = unfold->instance_room;
+    unfold->instances = unfold->sorted;
+    unfold->instance_room = unfold->sorted_room;
+    unfold->sorted = instances;
+    unfold->sorted_room = room;
+}
+
 /* by position; of one position as they are */
 static void sort_instances(struct unfold *unfold)
 {
-    uint32_t positions = 2 * (unfold->places->positions + unfold->places->results + 1);
-    GROW(unfold->counts, unfold->count_room, (size_t)positions + 2);
+    uint32_t last = 2 * (unfold->places->positions + unfold->places->results + 1);
     GROW(unfold->sorted, unfold->sorted_room, (size_t)unfold->instance_count + 1);
-    uint32_t *counts = unfold->counts, count = unfold->instance_count;
-    const struct instance *instances = unfold->instances;
-    struct instance *sorted = unfold->sorted;
-    memset(counts, 0, ((size_t)positions + 2) * sizeof *counts);
-    for (uint32_t i = 0; i < count; i++)
-        counts[instances[i].position + 1]++;
-    for (uint32_t i = 0, sum = 0; i <= positions; i++)
-        counts[i] = sum += counts[i];
-    for (uint32_t i = 0; i < count; i++)
-        sorted[counts[instances[i].position]++] = instances[i];
+    for (uint32_t shift = 0; shift < 32 && last >> shift; shift += DIGIT_BITS) {
+        if (shift)
+            swap_instances(unfold);
+        sort_digit(unfold->instances, unfold->sorted, unfold->instance_count, shift);
+    }
 }
 
 /* ---------------------------------------------------------------- what copies read */
@@ -372,7 +403,7 @@ static void grow(struct price_unfolded *out)
     GROW(unfold->placed_as, unfold->placed_room, (size_t)unfold->instance_count + 1);
 }
 
-/* first root of each kernel in `counts`, which the sort has left */
+/* first root of each kernel in `counts` */
 static void add_pool(struct price_unfolded *out)
 {
     struct unfold *unfold = out->work;
@@ -534,9 +565,8 @@ struct price_unfolded *price_unfold(struct price_scratch *scratch, const struct 
     unfold->machine = machine;
     unfold->joining = (struct joining){.count = 0};
     unfold->placed = unfold->tuples = 0;
-    find_anchors(unfold);
-    find_makers(unfold);
-    find_uses(unfold);
+    if (find_anchors(unfold))
+        find_uses(unfold);
     add_instances(unfold);
     sort_instances(unfold);
     list_versions(unfold);
@@ -547,6 +577,7 @@ struct price_unfolded *price_unfold(struct price_scratch *scratch, const struct 
     add_kernels(out);
     out->scratch->kernel_count = unfold->placed;
     out->scratch->hidden_graph = out->prepared = false;
+    out->scratch->beaten_ps = scratch->beaten_ps;
     out->scratch->program = scratch->program;
     price_take_rules(out->scratch, machine);
     out->local.nda = local->nda;
@@ -563,7 +594,6 @@ void price_unfolded_destroy(struct price_unfolded *unfolded)
         return;
     struct unfold *unfold = unfolded->work;
     free(unfold->anchors);
-    free(unfold->made);
     free(unfold->used);
     free(unfold->waits);
     VEC_FREE(&unfold->waiting);
@@ -575,6 +605,7 @@ void price_unfolded_destroy(struct price_unfolded *unfolded)
     free(unfold->later);
     free(unfold->ordinal);
     free(unfold->placed_as);
+    free(unfold->among_roots);
     free(unfold);
     price_scratch_destroy(unfolded->scratch);
     free(unfolded->local.steps);

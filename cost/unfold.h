@@ -22,12 +22,12 @@ struct unfold {
     const struct spmd_local *local;
     const struct fold_places *places;
     uint32_t copies;
-    uint32_t *anchors, *made, *used; /* per step, per value, per value that waited: a position */
-    size_t anchor_room, made_room, used_room;
+    uint32_t *anchors, *used; /* per step, per value that waited: a position */
+    size_t anchor_room, used_room;
     struct instance *instances, *sorted;
     size_t instance_room, sorted_room;
     uint32_t instance_count;
-    uint32_t *counts; /* by position */
+    uint32_t *counts; /* per kernel: its first root, in the pool of what is unfolded */
     size_t count_room;
     uint32_t *copied; /* per kernel: what its first copy makes, the copies' results on end; 0: not copied */
     size_t copied_room;
@@ -50,6 +50,8 @@ struct unfold {
     uint32_t tuples; /* combined collectives so far */
     /* unfold_memory.c */
     size_t operand_room;
+    uint32_t *among_roots; /* per operand of the fold: its place among what the kernel reads; NDA_NONE */
+    size_t among_room;
 };
 
 /* the node's like, so many layers of the whole program on; NDA_NONE: there is none */

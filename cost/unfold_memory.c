@@ -41,7 +41,7 @@ static void take_arguments(const struct price_unfolded *out)
     }
 }
 
-/* values of the fold, and what its kernels' copies make */
+/* arguments, what kernels make and what their copies do; of the fold's other values what needs no memory */
 static void take_values(struct price_unfolded *out)
 {
     const struct unfold *unfold = out->work;
@@ -49,17 +49,17 @@ static void take_values(struct price_unfolded *out)
     GROW(out->scratch->values, out->scratch->value_room, (size_t)unfold->value_count + 1);
     GROW(out->scratch->ranges, out->scratch->range_room, (size_t)unfold->value_count + 1);
     for (uint32_t value = 0; value < local->value_count; value++) {
-        take_value(out, value, value);
         out->local.values[value] = local->values[value];
         out->local.values[value].step = SPMD_NONE;
     }
+    for (uint32_t argument = 0; argument < local->argument_count; argument++)
+        take_value(out, argument, argument);
     take_arguments(out);
     for (uint32_t i = 0; i < unfold->placed; i++) {
         const struct spmd_step *model = unfold_step(unfold, unfold->placed_as[i]);
         uint32_t first = out->local.steps[i].results;
         for (uint32_t k = 0; k < model->result_count; k++) {
-            if (first != model->results)
-                take_value(out, model->results + k, first + k);
+            take_value(out, model->results + k, first + k);
             out->local.values[first + k] = local->values[model->results + k];
             out->local.values[first + k].step = i;
         }
@@ -102,46 +102,93 @@ static uint32_t begin_operands(struct price_unfolded *out, uint32_t step, uint32
     return first;
 }
 
-/* The buffer that an operand of the fold's kernel is or names, as the kernel placed there has it: it is among
- * what that reads, in the model's order. */
-static uint32_t operand_of(const struct price_unfolded *out, uint32_t at, uint32_t operand)
+/* An operand that is no buffer, as itself: little of the fold's values is. */
+static uint32_t take_other(const struct price_unfolded *out, uint32_t operand)
 {
-    const struct price_scratch *scratch = out->work->scratch;
-    const struct kernel *model = &scratch->kernels[out->work->placed_as[at]->kernel];
-    uint32_t buffer = buffer_of(scratch, operand);
-    for (uint32_t i = 0; i < model->root_count && buffer != NDA_NONE; i++)
-        if (scratch->pool[model->roots + i].value == buffer)
-            return out->scratch->pool[out->scratch->kernels[at].roots + i].value;
-    return buffer == NDA_NONE ? operand : buffer;
+    take_value(out, operand, operand);
+    return operand;
 }
 
-/* Of what is written over its operand, gathered, moved or multiplied (products of one array may run as one);
- * nobody asks for others. What moves keeps its operand's form, though that be another name of a buffer. */
+/* Does somebody ask for the operands of such a kernel? What is written over its operand, gathered, moved or
+ * multiplied (products of one array may run as one) has them. */
+static bool has_operands(const struct unfold *unfold, const struct kernel *kernel)
+{
+    const struct spmd_step *step = &unfold->local->steps[kernel->step];
+    if (step->kind != SPMD_OP)
+        return kernel->traits & KERNEL_SENDS;
+    uint8_t class = step_info(unfold->scratch, step)->class;
+    return class == OP_UPDATE || class == OP_GATHER || class == OP_MATMUL;
+}
+
+/* operand i; of an update what it writes into (added.c) */
+static uint32_t operand_meant(const struct unfold *unfold, const struct spmd_step *step, uint32_t i)
+{
+    bool into = i == 0 && step->kind == SPMD_OP && step_info(unfold->scratch, step)->class == OP_UPDATE;
+    return into ? price_written_into(unfold->scratch, unfold->local, step)
+                : unfold->local->operands[step->operands + i];
+}
+
+/* the place of what an operand is or names among the buffers that the fold's kernel reads; NDA_NONE */
+static uint32_t place_among_roots(const struct price_scratch *scratch, const struct kernel *kernel,
+                                  uint32_t operand)
+{
+    uint32_t buffer = buffer_of(scratch, operand);
+    for (uint32_t i = 0; i < kernel->root_count && buffer != NDA_NONE; i++)
+        if (scratch->pool[kernel->roots + i].value == buffer)
+            return i;
+    return NDA_NONE;
+}
+
+/* .. of all operands that somebody asks for: a kernel's copies read what it reads, in its order */
+static void find_places(struct unfold *unfold)
+{
+    const struct price_scratch *scratch = unfold->scratch;
+    GROW(unfold->among_roots, unfold->among_room, (size_t)unfold->local->operand_count + 1);
+    for (uint32_t k = 0; k < scratch->kernel_count; k++) {
+        const struct kernel *kernel = &scratch->kernels[k];
+        const struct spmd_step *step = &unfold->local->steps[kernel->step];
+        uint32_t count = has_operands(unfold, kernel) ? step->operand_count : 0;
+        for (uint32_t i = 0; i < count; i++)
+            unfold->among_roots[step->operands + i] =
+                place_among_roots(scratch, kernel, operand_meant(unfold, step, i));
+    }
+}
+
+/* The buffer that an operand of the fold's kernel is or names, as the kernel placed there has it. */
+static uint32_t operand_of(const struct price_unfolded *out, uint32_t at, uint32_t index, uint32_t operand)
+{
+    uint32_t place = out->work->among_roots[index];
+    if (place != NDA_NONE)
+        return out->scratch->pool[out->scratch->kernels[at].roots + place].value;
+    uint32_t buffer = buffer_of(out->work->scratch, operand);
+    return buffer == NDA_NONE ? take_other(out, operand) : buffer;
+}
+
+/* What moves keeps its operand's form, though that be another name of a buffer. */
 static void take_operands(struct price_unfolded *out, uint32_t at)
 {
     const struct unfold *unfold = out->work;
-    const struct spmd_step *model = unfold_step(unfold, unfold->placed_as[at]);
-    bool moves = spmd_step_is_collective(model);
-    uint8_t class = model->kind == SPMD_OP ? step_info(unfold->scratch, model)->class : OP_NOTHING;
-    if (!moves && class != OP_UPDATE && class != OP_GATHER && class != OP_MATMUL)
+    const struct kernel *kernel = &unfold->scratch->kernels[unfold->placed_as[at]->kernel];
+    if (!has_operands(unfold, kernel))
         return;
+    const struct spmd_step *model = &unfold->local->steps[kernel->step];
     uint32_t first = begin_operands(out, at, model->operand_count);
     for (uint32_t i = 0; i < model->operand_count; i++) {
-        uint32_t operand = i == 0 && class == OP_UPDATE
-                               ? price_written_into(unfold->scratch, unfold->local, model)
-                               : unfold->local->operands[model->operands + i];
-        bool kept = moves && !is_buffer(unfold->scratch, operand);
-        out->local.operands[first + i] = kept ? operand : operand_of(out, at, operand);
+        uint32_t operand = operand_meant(unfold, model, i);
+        bool kept = kernel->traits & KERNEL_SENDS && !is_buffer(unfold->scratch, operand);
+        out->local.operands[first + i] =
+            kept ? take_other(out, operand) : operand_of(out, at, model->operands + i, operand);
     }
 }
 
 /* The fold returns in the place of a result of a layer that is gone that of the layer which is copied. */
-static uint32_t returned(const struct unfold *unfold, uint32_t result, uint32_t operand)
+static uint32_t returned(const struct price_unfolded *out, uint32_t result, uint32_t operand)
 {
+    const struct unfold *unfold = out->work;
     const struct fold_places *places = unfold->places;
     uint32_t buffer = buffer_of(unfold->scratch, operand);
     if (buffer == NDA_NONE || buffer < unfold->local->argument_count)
-        return buffer == NDA_NONE ? operand : buffer;
+        return buffer == NDA_NONE ? take_other(out, operand) : buffer;
     uint32_t step = unfold->local->values[buffer].step, kernel = unfold->scratch->at[step],
              node = fold_maker(places, unfold->local->nda->program, places->returned[result]);
     int32_t layer = node == NDA_NONE ? FOLD_NO_LAYER : places->layer[node];
@@ -190,7 +237,7 @@ static void take_results(struct price_unfolded *out, uint32_t at)
     const struct spmd_step *model = unfold_step(unfold, unfold->placed_as[at]);
     uint32_t first = begin_operands(out, at, model->operand_count);
     for (uint32_t i = 0; i < model->operand_count; i++)
-        out->local.operands[first + i] = returned(unfold, i, unfold->local->operands[model->operands + i]);
+        out->local.operands[first + i] = returned(out, i, unfold->local->operands[model->operands + i]);
     read_results(out, at);
 }
 
@@ -202,6 +249,7 @@ static void take_all_operands(struct price_unfolded *out)
     if (local->operand_count)
         memcpy(out->local.operands, local->operands, local->operand_count * sizeof *local->operands);
     out->local.operand_count = local->operand_count;
+    find_places(out->work);
     for (uint32_t at = 0; at < out->work->placed; at++)
         if (out->local.steps[at].kind == SPMD_RESULT)
             take_results(out, at);
@@ -246,7 +294,8 @@ void price_unfolded_prepare(struct price_unfolded *unfolded)
     unfolded->prepared = scratch->of_buffers = true;
     take_values(unfolded);
     for (uint32_t kernel = 0; kernel < unfolded->work->scratch->kernel_count; kernel++)
-        if (unfolded->work->copied[kernel])
+        if (unfolded->work->copied[kernel] &&
+            unfolded->work->scratch->kernels[kernel].traits & KERNEL_SCATTERS)
             name_copies(unfolded, kernel);
     take_all_operands(unfolded);
     find_regions(unfolded);

@@ -327,29 +327,34 @@ static uint32_t astray(const struct finder *finder)
 
 static enum error_code measure_deferred(struct finder *finder, int64_t *bytes, struct error *e)
 {
-    finder->left -= finder->run_ops;
     TRY(spmd_walk(finder->context, &finder->made, finder->options, &finder->local, e));
     *bytes = bytes_moved(&finder->local, finder->fold);
     return ERROR_OK;
 }
 
-enum error_code constraints_measure(struct finder *finder, struct moved *moved, struct error *e)
-{
-    propagate_run(finder->propagate, finder->plan, finder->list, finder->on,
-                  (uint32_t)finder->candidates.count, &finder->made);
-    finder->left -= finder->run_ops;
-    finder->runs++;
-    TRY(spmd_walk(finder->context, &finder->made, &finder->compiler, &finder->local, e));
-    *moved = (struct moved){bytes_moved(&finder->local, finder->fold), 0, astray(finder)};
-    return finder->sums ? measure_deferred(finder, &moved->deferred, e) : ERROR_OK;
-}
-
-/* ---- leaving out ---- */
-
 bool constraints_good(const struct moved *moved, const struct moved *most)
 {
     return moved->bytes <= most->bytes && moved->deferred <= most->deferred && moved->astray <= most->astray;
 }
+
+/* A run is counted as if it measured all, so that where effort ends depends on nothing that it found. */
+enum error_code constraints_measure(struct finder *finder, const struct moved *most, struct moved *moved,
+                                    struct error *e)
+{
+    propagate_run(finder->propagate, finder->plan, finder->list, finder->on,
+                  (uint32_t)finder->candidates.count, &finder->made);
+    finder->left -= finder->sums ? 2 * finder->run_ops : finder->run_ops;
+    finder->runs++;
+    *moved = (struct moved){0, 0, astray(finder)};
+    if (most && !constraints_good(moved, most))
+        return ERROR_OK;
+    TRY(spmd_walk(finder->context, &finder->made, &finder->compiler, &finder->local, e));
+    moved->bytes = bytes_moved(&finder->local, finder->fold);
+    bool known = most && !constraints_good(moved, most);
+    return finder->sums && !known ? measure_deferred(finder, &moved->deferred, e) : ERROR_OK;
+}
+
+/* ---- leaving out ---- */
 
 /* units: candidates by class (class_index), or each its own; leaves out units first .. first + count if
  * nothing is lost by it */
@@ -365,7 +370,7 @@ static enum error_code leave_out(struct finder *finder, const uint32_t *unit_of,
             finder->on[i] = false;
             gone++;
         }
-    enum error_code code = gone ? constraints_measure(finder, &now, e) : ERROR_OK;
+    enum error_code code = gone ? constraints_measure(finder, most, &now, e) : ERROR_OK;
     if (gone && code == ERROR_OK) {
         if (constraints_good(&now, most))
             finder->now = now;
@@ -507,7 +512,7 @@ static enum error_code grow(struct finder *finder, const struct moved *most, boo
     memset(finder->on, 0, finder->candidates.count);
     for (uint32_t at_once = 1; finder->left > 0;
          at_once *= finder->left < SHORT_OF_RUNS * finder->run_ops ? 4 : 2) {
-        TRY(constraints_measure(finder, &now, e));
+        TRY(constraints_measure(finder, most, &now, e));
         *found = constraints_good(&now, most);
         if (*found)
             finder->now = now;
@@ -581,7 +586,8 @@ enum error_code constraints_search(struct finder *finder, struct spmd_constraint
     TRY(spmd_walk(finder->context, finder->plan, finder->options, &finder->local, e));
     out->plan_bytes = bytes_moved(&finder->local, finder->fold);
     memset(finder->on, 1, count);
-    TRY(constraints_measure(finder, &all, e));
+    TRY(constraints_measure(finder, NULL, &all, e));
+    finder->left -= finder->run_ops;
     TRY(measure_deferred(finder, &out->all_bytes, e));
     struct moved most = {larger(all.bytes, out->plan_bytes), larger(out->all_bytes, out->plan_bytes),
                          all.astray};
@@ -590,7 +596,7 @@ enum error_code constraints_search(struct finder *finder, struct spmd_constraint
     most.bytes += most.bytes / SLACK;
     most.deferred += most.deferred / SLACK;
     memset(finder->on, 0, count);
-    TRY(constraints_measure(finder, &specs, e));
+    TRY(constraints_measure(finder, NULL, &specs, e));
     memset(finder->on, 1, count);
     finder->now = all;
     if (constraints_good(&specs, &most)) {

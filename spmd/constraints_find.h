@@ -55,7 +55,9 @@ struct finder {
 enum error_code constraints_open(struct finder *finder, struct error *e) BASE_CHECKED;
 /* the list as it stands keeps its uses: of what is on they are the caller's */
 void constraints_close(struct finder *finder);
-enum error_code constraints_measure(struct finder *finder, struct moved *moved, struct error *e) BASE_CHECKED;
+/* what the list as it stands moves. most: NULL, or no more need be known than that it is more than that */
+enum error_code constraints_measure(struct finder *finder, const struct moved *most, struct moved *moved,
+                                    struct error *e) BASE_CHECKED;
 bool constraints_good(const struct moved *moved, const struct moved *most);
 /* finder->on, finder->now, and out but for its list */
 enum error_code constraints_search(struct finder *finder, struct spmd_constraints *out,

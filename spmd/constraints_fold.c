@@ -222,7 +222,7 @@ enum error_code constraints_on_fold(struct finder *finder, const struct moved *m
             constraints_close(&folded);
         }
         if (code == ERROR_OK)
-            code = constraints_measure(finder, &now, e);
+            code = constraints_measure(finder, most, &now, e);
         *found = code == ERROR_OK && constraints_good(&now, most);
         if (*found)
             finder->now = now;

@@ -90,6 +90,8 @@ struct walk_op {
     uint32_t control; /* index of table->controls; NDA_NONE */
     /* reachable: stands in @main or a control region, not in a reducer */
     uint8_t flags, pass, family, reachable;
+    /* the op's own, of what is reachable: whole records of ops are far apart */
+    uint32_t operands, operand_count, results, result_count;
 };
 
 /* what the inner loops look up of a slot, which whole records have apart */

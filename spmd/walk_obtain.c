@@ -262,7 +262,6 @@ static int64_t remake_price(const struct walk *walk, uint32_t op, uint32_t v, co
                             struct plan_cell *cells, uint32_t depth)
 {
     const struct walk_op *walk_op = &walk->table->ops[op];
-    const struct ir_op *ir = &walk->program->ops[op];
     struct spmd_form wanted;
     int64_t price = 0;
 
@@ -270,12 +269,12 @@ static int64_t remake_price(const struct walk *walk, uint32_t op, uint32_t v, co
         return OBTAIN_NEVER;
     if (walk_op->flags & WALK_CHEAP)
         return 0;
-    for (uint32_t i = 0; i < ir->operand_count; i++) {
-        uint32_t slot = walk->table->operand_slot[ir->operands + i];
+    for (uint32_t i = 0; i < walk_op->operand_count; i++) {
+        uint32_t operand = walk_op->operands + i, slot = walk->table->operand_slot[operand];
         wanted = spmd_form_none;
         if (slot != NDA_NONE)
             walk_slot_form(walk, slot, cells, &wanted);
-        int64_t part = price_of(walk, ir_operand(walk->program, op, i), &wanted, depth + 1);
+        int64_t part = price_of(walk, walk->program->operands[operand], &wanted, depth + 1);
         if (part >= OBTAIN_NEVER)
             return OBTAIN_NEVER;
         price += part;
@@ -289,7 +288,7 @@ static bool remakes(const struct walk *walk, uint32_t op)
     if (op == IR_NONE || !(walk->table->ops[op].flags & (WALK_LAZY | WALK_REMAKE)) ||
         walk->local->options.gather_everything)
         return false;
-    return !walk->deferring || !walk->scratch->part_of[ir_result(walk->program, op, 0)];
+    return !walk->deferring || !walk->scratch->part_of[walk->table->ops[op].results];
 }
 
 static int64_t price_of(const struct walk *walk, uint32_t value, const struct spmd_form *form, uint32_t depth)

@@ -13,11 +13,12 @@ void walk_op_cells(const struct walk *walk, uint32_t op, struct plan_cell *cells
             cells[axis] = (struct plan_cell){NDA_NO_FACTOR, 0};
         return;
     }
-    if (!walk->deferring || !walk->table->ops[op].pass)
+    const struct walk_op *walk_op = &walk->table->ops[op];
+    if (!walk->deferring || !walk_op->pass)
         return;
     uint32_t passing = 0;
-    for (uint32_t i = 0; i < walk->program->ops[op].operand_count; i++)
-        passing |= walk->scratch->keep[ir_operand(walk->program, op, i)];
+    for (uint32_t i = 0; i < walk_op->operand_count; i++)
+        passing |= walk->scratch->keep[walk->program->operands[walk_op->operands + i]];
     for (uint32_t a = 0; passing >> a; a++)
         if (passing >> a & 1)
             walk_drop_cell(walk, cells, a);
@@ -173,13 +174,12 @@ void walk_reduce_result(struct walk *walk, uint32_t value)
 void walk_emit_op(struct walk *walk, uint32_t op, const struct plan_cell *cells)
 {
     const struct walk_op *walk_op = &walk->table->ops[op];
-    const struct ir_op *ir = &walk->program->ops[op];
     uint32_t base = (uint32_t)walk->scratch->stack.count;
     struct spmd_form form;
 
     walk->dots += walk_op->family == IR_FAMILY_DOT || walk_op->family == IR_FAMILY_CONVOLUTION;
-    for (uint32_t i = 0; i < ir->operand_count; i++) {
-        uint32_t u = ir->operands + i, value = walk->program->operands[u];
+    for (uint32_t i = 0; i < walk_op->operand_count; i++) {
+        uint32_t u = walk_op->operands + i, value = walk->program->operands[u];
         operand_form(walk, u, cells, &form);
         if ((walk_op->flags & WALK_UNSUPPORTED) && walk->scratch->head[value] != SPMD_NONE)
             warn_if_gathered(walk, op, walk->scratch->head[value], &form);
@@ -197,11 +197,11 @@ void walk_emit_op(struct walk *walk, uint32_t op, const struct plan_cell *cells)
     for (uint32_t axis = 0; axis < walk->axes; axis++)
         walk->local->cells[step->cells + axis] = cells[axis];
     step->mask_initial = (walk_op->flags & WALK_MASK) && counts_twice(walk, walk_op->space, cells);
-    step->result_count = ir->result_count;
-    for (uint32_t i = 0; i < ir->result_count; i++)
-        step->rematerialised |= walk->scratch->head[ir->results + i] != SPMD_NONE;
-    for (uint32_t i = 0; i < ir->result_count; i++) {
-        uint32_t origin = ir->results + i, slot = walk->nda->value_def_slot[origin];
+    step->result_count = walk_op->result_count;
+    for (uint32_t i = 0; i < walk_op->result_count; i++)
+        step->rematerialised |= walk->scratch->head[walk_op->results + i] != SPMD_NONE;
+    for (uint32_t i = 0; i < walk_op->result_count; i++) {
+        uint32_t origin = walk_op->results + i, slot = walk->nda->value_def_slot[origin];
         if (slot == NDA_NONE)
             form = spmd_form_none;
         else
@@ -213,7 +213,7 @@ void walk_emit_op(struct walk *walk, uint32_t op, const struct plan_cell *cells)
         walk_add_version(walk, value);
     }
     uint32_t results = walk->local->steps[index].results;
-    for (uint32_t i = 0; i < ir->result_count; i++)
+    for (uint32_t i = 0; i < walk_op->result_count; i++)
         walk_reduce_result(walk, results + i);
 }
 

@@ -71,6 +71,10 @@ static void visit_block(struct visit *visit, uint32_t block)
         struct walk_op *walk_op = &visit->table->ops[op];
         const struct ir_op *ir = &visit->program->ops[op];
         walk_op->reachable = 1;
+        walk_op->operands = ir->operands;
+        walk_op->operand_count = ir->operand_count;
+        walk_op->results = ir->results;
+        walk_op->result_count = ir->result_count;
         walk_op->family = (uint8_t)ir_opcode_family((enum ir_opcode)ir->code);
         if (family_is_control(walk_op->family)) {
             for (uint32_t region = 0; region < ir->region_count; region++) {

@@ -317,9 +317,13 @@ static void draw_with_regathers(const struct subject *subject, struct rng *rng, 
 static void unfolded_prices_are_the_whole_programs(void **state)
 {
     (void)state;
-    static const struct sample more = {"/tests/models/t7b.mlir.gz", "data=4,model=4", "h100", 28, 60, 0, 0};
-    for (int i = 0; i < 2; i++) {
-        const struct sample *sample = i ? &more : &samples[3];
+    static const struct sample exact[] = {
+        {"/tests/models/t2b.mlir.gz", "data=8,model=8", "a100-40", 18, 60, 0, 0},
+        {"/tests/models/t7b.mlir.gz", "data=4,model=4", "h100", 28, 60, 0, 0},
+        /* its products read what is reshaped for them */
+        {"/tests/models/gpt_torch.mlir.gz", "data=4,model=4", "h100", 8, 60, 0, 0}};
+    for (size_t i = 0; i < sizeof exact / sizeof *exact; i++) {
+        const struct sample *sample = &exact[i];
         struct subject subject;
         struct plan plan;
         struct error e;
