@@ -133,7 +133,7 @@ static bool picks_for(const struct price_scratch *scratch, const struct spmd_loc
         return false;
     for (uint32_t i = k->roots; i < k->roots + k->root_count; i++) {
         uint32_t value = scratch->pool[i].value, maker = local->values[value].step;
-        if (maker != SPMD_NONE && maker > picks->step && !is_free(scratch, local, maker))
+        if (maker != SPMD_NONE && maker > picks->step && (maker >= k->step || !is_free(scratch, maker)))
             return false;
         for (uint32_t j = picks->roots; j < picks->roots + picks->root_count; j++)
             picked |= scratch->pool[j].value == value && scratch->pool[j].bytes < scratch->pool[i].bytes &&
