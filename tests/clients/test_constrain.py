@@ -109,6 +109,32 @@ def test_loops():
         same(function(*args), jax.jit(by_hand(function, [each]))(*args))
 
 
+def test_some_uses():
+    """Of an argument, of a slice that a scan's body reads and of what it carries and reads: constrained where the uses that are named read
+    it, and nowhere else."""
+    def function(x, w, y):
+        def body(h, w):
+            return h @ w + jnp.sin(w).sum() + jnp.sin(h) + y.sum() * jnp.sin(y), None
+        return jax.lax.scan(body, x, w)[0], x.T @ x, jnp.sin(x)
+
+    line = test_some_uses.__code__.co_firstlineno
+    args, spec = (jnp.ones((16, 16)) / 16, jnp.ones((3, 16, 16)) / 16, jnp.ones((16, 16))), jax.sharding.PartitionSpec("data")
+    mesh = jax.sharding.Mesh(np.asarray(jax.devices()).reshape(4, 2), ("data", "model"))
+    outside, dot, sine = (("stablehlo.sine", f"test_constrain.py:{line + 6}", "f/sin"),
+                          *((op, f"test_constrain.py:{line + 5}", f"f/while/body/{name}") for op, name in (("stablehlo.dot_general", "dot_general"), ("stablehlo.sine", "sin"))))
+    for op, at, occurrence, alike, use in (("argument", "x", 0, 0, outside), ("stablehlo.reshape", line + 6, 0, 1, dot),
+                                           ("loop value", line + 6, 0, 1, dot), ("loop input", line + 6, 0, 1, sine)):
+        place = at if op == "argument" else f"test_constrain.py:{at}"
+        each = constraining.Constraint(op, place, "", occurrence, alike, "f32[16,16]", spec, (), (use,))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", toast.DoubtfulConstraintWarning)
+            made = jax.make_jaxpr(constraining.constrained(function, [each], mesh, ["x", "w", "y"]))(*args)
+        read = [other.primitive.name for jaxpr in (made.jaxpr, *(eqn.params["jaxpr"].jaxpr for eqn in made.eqns if "jaxpr" in eqn.params)) for eqn in jaxpr.eqns
+                if eqn.primitive.name == "sharding_constraint" for other in jaxpr.eqns if eqn.outvars[0] in other.invars]
+        assert read == [use[2].rpartition("/")[2]], (op, read, made)
+        same(function(*args), jax.jit(constraining.constrained(function, [each], mesh, ["x", "w", "y"]))(*args))
+
+
 def test_results_of_loops():
     """A module's loop hands on what it only reads before what it makes: of two results alike the second is what the scan stacks."""
     def function(x, w):
@@ -319,7 +345,7 @@ def test_bytes():
 
 
 if __name__ == "__main__":
-    sys.exit(support.run_all(*([test_bytes] if sys.argv[1:] == ["bytes"] else [test_numbers, test_each_once, test_in_scan, test_loops,
+    sys.exit(support.run_all(*([test_bytes] if sys.argv[1:] == ["bytes"] else [test_numbers, test_each_once, test_in_scan, test_loops, test_some_uses,
                                                                                          test_results_of_loops, test_results_of_loops_that_read_weights,
                                                                                          test_remat_and_functions, test_scopes, test_products_are_seen,
                                                                                          test_doubt, test_said, test_sums, test_sums_of_loops, test_not_found])))

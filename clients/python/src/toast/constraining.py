@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jax.sharding import Mesh, PartitionSpec
 
 from . import summing
 from .errors import DoubtfulConstraintWarning, PlanMismatch
@@ -79,20 +79,18 @@ def constrained(step: Callable[..., Any], constraints: Sequence[Constraint], mes
 
     def run(*args: Any) -> Any:
         closed, shape = jax.make_jaxpr(inner, return_shape=True)(*args)
-        leaves = jax.tree_util.tree_leaves(args)
-        for each in constraints:
-            if each.op == "argument" and each.location in names:
-                at = list(names).index(each.location)
-                leaves[at] = jax.lax.with_sharding_constraint(leaves[at], NamedSharding(mesh, each.spec))
-        state = Run(wanted, mesh, closed.jaxpr)
-        out, _ = state.evaluate(closed.jaxpr, closed.consts, leaves)
-        unseen = frozenset(i for i, seen in enumerate(state.seen) if not seen)
+
+        def evaluated(*more: Any) -> tuple[Run, list[Any]]:
+            state, leaves = Run(wanted, mesh, closed.jaxpr, *more), jax.tree_util.tree_leaves(args)
+            uses = state.arguments(names, closed.jaxpr.invars, leaves)
+            return state, state.evaluate(closed.jaxpr, closed.consts, leaves, uses)[0]
+
+        state, out = evaluated()
+        unseen = frozenset(i for i, seen in enumerate(state.seen) if not seen and wanted[i].op != "argument")
         if unseen:
-            state = Run(wanted, mesh, closed.jaxpr, lowered=unseen)
-            out, _ = state.evaluate(closed.jaxpr, closed.consts, leaves)
+            state, out = evaluated(None, unseen)
         if state.several():
-            state = Run(wanted, mesh, closed.jaxpr, state.several(), unseen)
-            out, _ = state.evaluate(closed.jaxpr, closed.consts, leaves)
+            state, out = evaluated(state.several(), unseen)
         _complain(state)
         return jax.tree_util.tree_unflatten(jax.tree_util.tree_structure(shape), [summing.whole(x) for x in out])
 
