@@ -173,7 +173,7 @@ struct report_advice { /* of a plan that does not fit; estimates that scale one 
     bool batch_tried;
     int64_t batch_least, batch_step_ps, batch_peak_bytes;
 };
-enum { REPORT_NEAR_ARGUMENTS = 4 };
+enum { REPORT_NEAR_ARGUMENTS = 4, REPORT_NAMED_USES = 16 };
 struct report_use {
     const char *op, *location, *name; /* as of a constraint */
 };
@@ -196,7 +196,8 @@ struct report_constraint {
     /* what it is made of without a contraction in between; borrowed from the nda */
     const char *arguments[REPORT_NEAR_ARGUMENTS];
     uint32_t argument_count;
-    bool at_uses; /* only what these read is constrained, at most REPORT_NEAR_ARGUMENTS of them named */
+    int64_t worth_bytes; /* what XLA moves more without it; -1: not known */
+    bool at_uses;        /* only what these read is constrained, at most REPORT_NAMED_USES of them named */
     struct report_use *uses;
     uint32_t use_count;
 };

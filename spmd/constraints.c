@@ -302,10 +302,9 @@ static bool any_blurs(const struct finder *finder, uint32_t space)
 
 /* ops that make much of much data, split otherwise than the plan does: what moves there, and what it takes in
  * memory, the model can only guess */
-static uint32_t astray(const struct finder *finder)
+static void count_astray(const struct finder *finder, struct moved *moved)
 {
     const struct nda *n = finder->n;
-    uint32_t count = 0;
     for (uint32_t space = 0; space < n->space_count; space++) {
         if (n->spaces[space].kind != NDA_SPACE_OP || (finder->gone && finder->gone[space]))
             continue;
@@ -317,12 +316,12 @@ static uint32_t astray(const struct finder *finder)
                                *is = plan_space(&finder->made, space);
         for (uint32_t axis = 0; axis < finder->mesh->axis_count; axis++)
             if (wanted[axis].factor != is[axis].factor) {
-                count++;
+                moved->astray++;
                 break;
             }
-        count += any_blurs(finder, space);
+        moved->blurred += any_blurs(finder, space);
     }
-    return count;
+    moved->astray += moved->blurred;
 }
 
 static enum error_code measure_deferred(struct finder *finder, int64_t *bytes, struct error *e)
@@ -340,7 +339,8 @@ enum error_code constraints_measure(struct finder *finder, struct moved *moved, 
     finder->left -= finder->run_ops;
     finder->runs++;
     TRY(spmd_walk(finder->context, &finder->made, &finder->compiler, &finder->local, e));
-    *moved = (struct moved){bytes_moved(&finder->local, finder->fold), 0, astray(finder)};
+    *moved = (struct moved){.bytes = bytes_moved(&finder->local, finder->fold)};
+    count_astray(finder, moved);
     return finder->sums ? measure_deferred(finder, &moved->deferred, e) : ERROR_OK;
 }
 
@@ -583,8 +583,9 @@ enum error_code constraints_search(struct finder *finder, struct spmd_constraint
     memset(finder->on, 1, count);
     TRY(constraints_measure(finder, &all, e));
     TRY(measure_deferred(finder, &out->all_bytes, e));
-    struct moved most = {larger(all.bytes, out->plan_bytes), larger(out->all_bytes, out->plan_bytes),
-                         all.astray};
+    struct moved most = {.bytes = larger(all.bytes, out->plan_bytes),
+                         .deferred = larger(out->all_bytes, out->plan_bytes),
+                         .astray = all.astray};
     finder->sums = all.bytes > most.deferred + most.deferred / SLACK;
     all.deferred = finder->sums ? out->all_bytes : 0;
     most.bytes += most.bytes / SLACK;
@@ -688,6 +689,8 @@ enum error_code spmd_constraints_find(const struct plan_context *context, const 
     memset(out, 0, sizeof *out);
     TRY(constraints_open(&finder, e));
     enum error_code code = constraints_search(&finder, out, e);
+    if (!code)
+        code = constraints_weigh(&finder, e);
     hand_over(&finder, out);
     if (code != ERROR_OK)
         spmd_constraints_release(out);

@@ -335,6 +335,15 @@ def test_not_found():
         assert "constraints are of values" in str(error), error
     else:
         raise AssertionError("constraints that are nowhere are dropped")
+    each = listed.Constraint("stablehlo.tanh", "test_constrain.py:1", "f/tanh", 0, 1, "f32[8]", jax.sharding.PartitionSpec("data"), (), (), 90)
+    for moved in (1000, 800):       # worth a tenth of it at most, or more
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            try:
+                jax.make_jaxpr(constraining.constrained(jnp.sin, [each], plan.mesh, [], (), moved))(jnp.ones(8))
+                assert moved == 1000 and any("90 bytes a device more than 1,000" in str(each.message) for each in said), said
+            except toast.PlanMismatch:
+                assert moved == 800
 
 
 def test_bytes():

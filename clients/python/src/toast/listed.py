@@ -19,13 +19,14 @@ class Constraint:
     spec: PartitionSpec
     arguments: tuple[str, ...]  # what the value is made of
     uses: tuple[tuple[str, str, str], ...]  # ("stablehlo.dot_general", "model.py:40", name): only these read it so; empty: all do
+    worth_bytes: int | None = None  # what XLA moves more without it, by the model; None: not known
 
     @classmethod
     def read(cls, each: dict[str, Any], spec: PartitionSpec) -> Constraint:
         """Of plan.json's entry."""
         uses = tuple((use["op"], use["location"], use.get("name", "")) for use in each.get("uses") or ())
         return cls(each["op"], each["location"], each.get("name", ""), each["occurrence"], each["alike"], each["type"], spec,
-                   tuple(each["arguments"]), uses)
+                   tuple(each["arguments"]), uses, each.get("worth_bytes"))
 
     def __str__(self) -> str:
         which = f", number {self.occurrence + 1} of {self.alike}" if self.alike > 1 else ""
