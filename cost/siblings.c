@@ -31,10 +31,12 @@ static bool may_share(const struct price_scratch *scratch, const struct spmd_ste
     return class == OP_ELEMENTWISE || class == OP_CHEAP || class == OP_REDUCE;
 }
 
-/* is it made by a kernel that may run before all others? */
-static bool is_free(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t maker)
+/* is it made by a kernel that may run before all others? step: of the kernel that reads it */
+static bool is_free(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t maker,
+                    uint32_t step)
 {
-    return may_share(scratch, &local->steps[maker]) && scratch->groups[scratch->at[maker]].free;
+    return maker < step && may_share(scratch, &local->steps[maker]) &&
+           scratch->groups[scratch->at[maker]].free;
 }
 
 /* one number computed from arguments and from such numbers: a rate of learning by the step's number */
@@ -45,7 +47,7 @@ static bool may_run_first(const struct price_scratch *scratch, const struct spmd
         return false;
     for (uint32_t i = kernel->roots; i < kernel->roots + kernel->root_count; i++) {
         uint32_t maker = local->values[scratch->pool[i].value].step;
-        if (maker != SPMD_NONE && !is_free(scratch, local, maker))
+        if (maker != SPMD_NONE && !is_free(scratch, local, maker, kernel->step))
             return false;
     }
     return true;
@@ -91,10 +93,13 @@ static int64_t shared_bytes(const struct price_scratch *scratch, const struct sp
     for (uint32_t i = k->roots; i < k->roots + k->root_count; i++) {
         uint32_t value = scratch->pool[i].value, maker = local->values[value].step;
         bool before = maker == SPMD_NONE || maker < group->since ||
-                      (!group->free && is_free(scratch, local, maker)) ||
+                      (!group->free && is_free(scratch, local, maker, k->step)) ||
                       (group->aside && scratch->values[value].chain);
         if (before && scratch->readers[value] != leader + 1)
             continue;
+        /* an unfolded program, which is an estimate, may have a maker behind what reads it */
+        if (!before && maker >= k->step)
+            return 0;
         if (!before && (!may_share(scratch, &local->steps[maker]) || reduces(scratch, &local->steps[maker]) ||
                         scratch->groups[scratch->at[maker]].leader != leader))
             return 0;
