@@ -12,6 +12,7 @@ enum { EFFORT = 1 << 19 };    /* ops visited: half a second */
 enum { AFFORDED_RUNS = 200 }; /* of the model: what leaving out of all candidates takes, or less */
 enum { SHORT_OF_RUNS = 8 };   /* fewer than that left: deep programs */
 enum { DEEP_RUNS = 64 };      /* programs of which fewer are afforded are folded */
+enum { MANY = 40, MORE = 3 }; /* a list that nobody writes by hand: as many efforts more to shorten it */
 enum { SLACK = 100 };         /* a list may move 1/SLACK more than all candidates do, if it is shorter */
 
 /* ---- forms ---- */
@@ -177,9 +178,24 @@ static bool disagree(const struct finder *finder, uint32_t value, const struct s
     return crosses(&one, &two);
 }
 
+/* Is a result partial because what is looked up in is split, over an axis that its reader wants it split by?
+ * An op that looks up is split as its result says: the table, or logits, would be moved for it. */
+static bool is_looked_up(const struct finder *finder, uint32_t slot, const struct spmd_form *form,
+                         const struct spmd_form *wanted)
+{
+    uint32_t space = finder->slot_space[slot];
+    const struct plan_cell *cells = plan_space(finder->plan, space);
+    for (uint32_t axis = 0; axis < finder->mesh->axis_count; axis++)
+        if (form->at[axis] >= SPMD_PARTIAL && form->at[axis] != SPMD_REPLICATED &&
+            wanted->at[axis] != SPMD_REPLICATED && cells[axis].factor != NDA_NO_FACTOR &&
+            finder->n->factors[finder->n->spaces[space].factors + cells[axis].factor].kind == NDA_LOOKUP)
+            return true;
+    return false;
+}
+
 /* The definition's form, then one candidate for each other form that uses want. A definition that is
  * partial is reduced into the form of its first use, where that adds no axis to a dim that the op splits:
- * XLA's partitioner would not see the op's own split behind it. */
+ * XLA's partitioner would not see the op's own split behind it; nor what a lookup's result is looked up in. */
 static void consider(struct finder *finder, uint32_t slot)
 {
     const struct nda *n = finder->n;
@@ -196,9 +212,10 @@ static void consider(struct finder *finder, uint32_t slot)
         form_at(finder, uses[i], &wanted[i]);
         drop_partial(&wanted[i]);
     }
-    bool partial = is_partial(&own);
+    bool partial = is_partial(&own),
+         found = count && !argument && is_looked_up(finder, slot, &own, &wanted[0]);
     drop_partial(&own);
-    if (partial && count && !disagree(finder, value, &own, &wanted[0]))
+    if (partial && count && !found && !disagree(finder, value, &own, &wanted[0]))
         own = wanted[0];
     if (!argument)
         add_candidate(finder, value, &own, NULL, 0);
@@ -603,6 +620,10 @@ enum error_code constraints_search(struct finder *finder, struct spmd_constraint
             TRY(constraints_on_fold(finder, &most, &found, e));
         if (!found)
             TRY(shorten_from_none(finder, &most, e));
+        if (!found && count_on(finder) > MANY) {
+            finder->left += (int64_t)MORE * finder->effort;
+            TRY(shorten_standing(finder, true, &most, e));
+        }
     }
     out->specs_bytes = specs.bytes;
     out->list_bytes = finder->now.bytes;

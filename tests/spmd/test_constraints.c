@@ -290,6 +290,40 @@ static void test_products_are_seen(void **state)
     model_close(&model);
 }
 
+static const char looked_up[] =
+    "func.func @main(%t: tensor<64x16xf32>, %i: tensor<32x1xi32>) -> tensor<32x16xf32> {\n"
+    "  %y = \"stablehlo.gather\"(%t, %i) {dimension_numbers = #stablehlo.gather<offset_dims = [1], "
+    "collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, "
+    "16>, "
+    "indices_are_sorted = false} : (tensor<64x16xf32>, tensor<32x1xi32>) -> tensor<32x16xf32>\n"
+    "  %z = stablehlo.tanh %y : tensor<32x16xf32>\n"
+    "  return %z : tensor<32x16xf32>\n}\n";
+
+/* A table that is split, its rows wanted split over the same axis: what is found is summed up, and the list
+ * says that it is whole there; split as its reader wants it, the table would be moved instead. */
+static void test_lookups(void **state)
+{
+    struct model model;
+    struct plan plan;
+    struct error e = {0};
+    struct spmd_constraints list;
+    (void)state;
+    open_small(&model, looked_up, "a=4");
+    plan_init(&plan, model.nda, &model.mesh);
+    give(&model, &plan, 0, 0, 0);
+    give_op(&model, &plan, IR_GATHER, 0, 0, 0);
+    give_op(&model, &plan, IR_TANH, 0, 0, 0);
+    assert_int_equal(plan_apply_factor(model.context, &plan, model.nda->result_spaces[0], 0, 0), 1);
+    struct spmd_options options = spmd_default_options(&model.mesh);
+    ASSERT_OK(spmd_constraints_find(model.context, &plan, &options, NULL, 0, &list, &e), &e);
+    assert_int_equal(list.plan_bytes, 32 * 16 * 4); /* a reduce_scatter's operand */
+    assert_int_equal(list.list_bytes, list.plan_bytes);
+    assert_int_equal(list.all_bytes, list.plan_bytes);
+    spmd_constraints_release(&list);
+    plan_release(&plan);
+    model_close(&model);
+}
+
 static void test_lists(void **state)
 {
     uint32_t weighed = 0;
@@ -423,9 +457,9 @@ static void test_runs_are_apart(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_products),      cmocka_unit_test(test_conflicts),
-        cmocka_unit_test(test_constraint),    cmocka_unit_test(test_products_are_seen),
-        cmocka_unit_test(test_lists),         cmocka_unit_test(test_deep),
-        cmocka_unit_test(test_runs_are_apart)};
+        cmocka_unit_test(test_products),   cmocka_unit_test(test_conflicts),
+        cmocka_unit_test(test_constraint), cmocka_unit_test(test_products_are_seen),
+        cmocka_unit_test(test_lookups),    cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_deep),       cmocka_unit_test(test_runs_are_apart)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
