@@ -52,6 +52,8 @@ struct facts {
     uint8_t parameter_batch; /* batch dimension of a dot with a parameter */
     uint8_t attention;       /* in the result of a contraction of two operands that are no parameters */
     uint8_t beside;          /* a batch dimension of such a contraction */
+    uint8_t chosen;          /* compared with its own positions: a choice among them, one hot */
+    uint8_t stacked;         /* on a parameter of three dimensions or more */
     uint8_t cached;          /* on an argument that is a cache */
     uint8_t written;         /* what is narrower or at an index is written into a tensor along it */
     uint8_t shardable;       /* some factor of it can be sharded */

@@ -254,8 +254,8 @@ def summed(op, line, name, kind, dims, occurrence=0, alike=1):
     """a sum over data (and model, of two leading dimensions) whose operands' dims are cut so"""
     leading = (("data",), ("model",)) if any(1 in leads for _, cut in dims for leads in cut) else (("data",),)
     rank = kind.count(",") + 1
-    return listed.Sum(op, f"test_constrain.py:{line}", name, occurrence, alike, kind, jax.sharding.PartitionSpec(*[None] * rank), (), (), leading,
-                      tuple(listed.Cut(operand, tuple(tuple(leading[lead][0] for lead in leads) for leads in cut), cut) for operand, cut in dims))
+    return listed.Sum(op, f"test_constrain.py:{line}", name, occurrence, alike, kind, jax.sharding.PartitionSpec(*[None] * rank), (), (), leading=leading,
+                      cuts=tuple(listed.Cut(operand, tuple(tuple(leading[lead][0] for lead in leads) for leads in cut), cut) for operand, cut in dims))
 
 
 def test_sums():
