@@ -194,8 +194,8 @@ static bool is_looked_up(const struct finder *finder, uint32_t slot, const struc
 }
 
 /* The definition's form, then one candidate for each other form that uses want. A definition that is
- * partial is reduced into the form of its first use, where that adds no axis to a dim that the op splits:
- * XLA's partitioner would not see the op's own split behind it; nor what a lookup's result is looked up in. */
+ * partial is reduced into the form of its first use, where that adds no axis to a dim that the op splits and
+ * it was not looked up over that axis: XLA's partitioner would not see the op's own split behind it. */
 static void consider(struct finder *finder, uint32_t slot)
 {
     const struct nda *n = finder->n;
