@@ -53,6 +53,7 @@ struct facts {
     uint8_t attention;       /* in the result of a contraction of two operands that are no parameters */
     uint8_t beside;          /* a batch dimension of such a contraction */
     uint8_t chosen;          /* compared with its own positions: a choice among them, one hot */
+    uint8_t weighed;         /* the forward pass takes the greatest along it, as a softmax does */
     uint8_t stacked;         /* on a parameter of three dimensions or more */
     uint8_t cached;          /* on an argument that is a cache */
     uint8_t written;         /* what is narrower or at an index is written into a tensor along it */

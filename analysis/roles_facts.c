@@ -204,6 +204,9 @@ void roles_collect_facts(struct roles *roles)
             facts->kept |= sp->kind == NDA_SPACE_RESULT && !untied;
             facts->seen |= untied || (op && family == IR_FAMILY_REDUCE && result_forward(roles, sp) &&
                                       n->factors[sp->factors + factor].kind == NDA_CONTRACTING);
+            facts->weighed |= op && family == IR_FAMILY_REDUCE && result_forward(roles, sp) &&
+                              n->factors[sp->factors + factor].kind == NDA_CONTRACTING &&
+                              n->factors[sp->factors + factor].reducer == NDA_REDUCE_MAX;
             if (!argument || n->arguments[sp->index].role != NDA_ROLE_PARAMETER)
                 continue;
             facts->parameter_dims++;

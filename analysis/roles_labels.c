@@ -1,8 +1,9 @@
 /* Roles, step 8: a label for every group, unique within the module: what plans, reports and people call it.
  *
  * The label is the group's role; without one "embed" for the color on most parameters, "sequence" for what
- * tokens are looked up along (a model without attention has it, too) and for a cache's positions, which a
- * step attends to and writes at or sums over (one token's step has no other sequence); else its size
+ * tokens are looked up along (a model without attention has it, too), for a cache's positions, which a step
+ * attends to and writes at or sums over (one token's step has no other sequence), and for positions of keys
+ * that queries of another length attend to, "heads" for what is gone through one by one; else its size
  * ("dim256", of groups of several "dim8to96"). Equal ones are numbered in group order ("ffn", "ffn_2"). The
  * same module always gets the same labels. */
 #include "analysis/roles.h"
@@ -23,6 +24,13 @@ static bool is_kept(const struct facts *facts)
     return facts->cached && facts->attention && (facts->written || facts->contracted) && !facts->produced;
 }
 
+/* What attention sums over and no parameter has: keys' positions, of another length than the queries'. */
+static bool is_attended(const struct facts *facts)
+{
+    return facts->attention && facts->weighed && facts->contracted && facts->given && !facts->produced &&
+           !facts->parameter_dims;
+}
+
 static const char *size_label(const struct nda *n, const struct nda_group *group)
 {
     return group->bundled && group->least_size < group->most_size
@@ -41,12 +49,14 @@ void roles_label_groups(struct roles *roles)
             embed = color;
     for (uint32_t g = 0; g < n->group_count; g++) {
         struct nda_group *group = &n->groups[g];
-        bool heads = false, positions = false;
+        bool heads = false, positions = false, one_by_one = false;
         const char *base;
         for (uint32_t i = 0; i < group->color_count; i++) {
             const struct facts *facts = &roles->facts[n->group_colors[group->colors + i]];
             heads |= facts->attention;
             positions |= !facts->parameter_dims && ((facts->looked_up && facts->results) || is_kept(facts));
+            positions |= is_attended(facts);
+            one_by_one |= facts->beside && facts->parameter_dims;
         }
         base = group->roles & NDA_COLOR_BATCH                     ? "batch"
                : group->roles & NDA_COLOR_SEQUENCE                ? "sequence"
@@ -56,6 +66,7 @@ void roles_label_groups(struct roles *roles)
                : group->roles & NDA_COLOR_MODEL                   ? (heads ? "heads" : "ffn")
                : embed != NDA_NONE && n->colors[embed].group == g ? "embed"
                : positions                                        ? "sequence"
+               : one_by_one                                       ? "heads"
                                                                   : size_label(n, group);
         group->label = base;
         for (uint32_t k = 2; label_taken(n, g, group->label); k++)

@@ -484,6 +484,11 @@ static void heads_are_attentions_alone(void **state)
     expect_label(subject.nda, "state/params/layers/0/e_up", 2, "ffn");
     expect_label(subject.nda, "state/params/layers/1/s_down", 0, "ffn_2");
     subject_close(&subject);
+    /* latents attend to positions of another number, then to themselves */
+    load(&subject, "tests/analysis/data/attended.mlir.gz");
+    expect_label(subject.nda, "state/params/latents", 0, "sequence");
+    expect_label(subject.nda, "batch/0", 1, "sequence_2");
+    subject_close(&subject);
     (void)state;
 }
 
