@@ -48,6 +48,7 @@ struct facts {
     uint32_t argument_dims;  /* dimensions of arguments that have it */
     uint8_t lookup;          /* looked up in a parameter; mark_vocabulary makes it "is the vocabulary" */
     uint8_t gather_batch;    /* index dimension of a gather from what is no parameter and does not have it */
+    uint8_t found;           /* a row of a parameter that is looked up in has it */
     uint8_t looked_up;       /* index dimension of a gather from a parameter: of tokens */
     uint8_t parameter_batch; /* batch dimension of a dot with a parameter */
     uint8_t attention;       /* in the result of a contraction of two operands that are no parameters */

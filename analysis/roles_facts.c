@@ -119,6 +119,11 @@ static void index_facts(struct roles *roles, const struct nda_space *sp, const u
     for (uint32_t factor = 0; factor < sp->factor_count; factor++)
         roles->facts[n->factors[sp->factors + factor].color].lookup |=
             table && n->factors[sp->factors + factor].kind == NDA_LOOKUP;
+    for (uint32_t k = 0; table && k < nda_atom_count(n, n->slots[sp->slots].value); k++) {
+        uint32_t factor_index = nda_slot_factor(n, sp->slots, k);
+        if (factor_index != NDA_NONE && n->factors[factor_index].kind == NDA_PARALLEL)
+            roles->facts[n->factors[factor_index].color].found = 1;
+    }
     for (uint32_t k = 0; k < nda_atom_count(n, n->slots[sp->slots + 1].value); k++) {
         uint32_t factor_index = nda_slot_factor(n, sp->slots + 1, k);
         if (factor_index == NDA_NONE || n->factors[factor_index].kind != NDA_PARALLEL)

@@ -3,9 +3,9 @@
  * The label is the group's role; without one "embed" for the color on most parameters, "sequence" for what
  * tokens are looked up along (a model without attention has it, too), for a cache's positions, which a step
  * attends to and writes at or sums over (one token's step has no other sequence), and for positions of keys
- * that queries of another length attend to, "heads" for what is gone through one by one; else its size
- * ("dim256", of groups of several "dim8to96"). Equal ones are numbered in group order ("ffn", "ffn_2"). The
- * same module always gets the same labels. */
+ * that queries of another length attend to, "heads" for what is gone through one by one, "embed_2" for rows
+ * of another table; else its size ("dim256", of groups of several "dim8to96"). Equal ones are numbered in
+ * group order ("ffn", "ffn_2"). The same module always gets the same labels. */
 #include "analysis/roles.h"
 
 #include <stdlib.h>
@@ -49,7 +49,7 @@ void roles_label_groups(struct roles *roles)
             embed = color;
     for (uint32_t g = 0; g < n->group_count; g++) {
         struct nda_group *group = &n->groups[g];
-        bool heads = false, positions = false, one_by_one = false;
+        bool heads = false, positions = false, one_by_one = false, found = false;
         const char *base;
         for (uint32_t i = 0; i < group->color_count; i++) {
             const struct facts *facts = &roles->facts[n->group_colors[group->colors + i]];
@@ -57,6 +57,7 @@ void roles_label_groups(struct roles *roles)
             positions |= !facts->parameter_dims && ((facts->looked_up && facts->results) || is_kept(facts));
             positions |= is_attended(facts);
             one_by_one |= facts->beside && facts->parameter_dims;
+            found |= facts->found;
         }
         base = group->roles & NDA_COLOR_BATCH                     ? "batch"
                : group->roles & NDA_COLOR_SEQUENCE                ? "sequence"
@@ -67,9 +68,11 @@ void roles_label_groups(struct roles *roles)
                : embed != NDA_NONE && n->colors[embed].group == g ? "embed"
                : positions                                        ? "sequence"
                : one_by_one                                       ? "heads"
+               : found && embed != NDA_NONE                       ? "embed"
                                                                   : size_label(n, group);
         group->label = base;
-        for (uint32_t k = 2; label_taken(n, g, group->label); k++)
+        bool other = strcmp(base, "embed") == 0 && n->colors[embed].group != g; /* that one is "embed" */
+        for (uint32_t k = 2; other || label_taken(n, g, group->label); k++, other = false)
             group->label = arena_printf(n->arena, "%s_%u", base, k);
     }
     free(used);

@@ -489,6 +489,12 @@ static void heads_are_attentions_alone(void **state)
     expect_label(subject.nda, "state/params/latents", 0, "sequence");
     expect_label(subject.nda, "batch/0", 1, "sequence_2");
     subject_close(&subject);
+    /* what the layers are conditioned on is another table's width */
+    load(&subject, "tests/analysis/data/two_tables.mlir.gz");
+    expect_label(subject.nda, "state/params/label", 1, "embed_2");
+    expect_label(subject.nda, "state/params/layers/0/ada", 0, "embed_2");
+    expect_label(subject.nda, "state/params/layers/0/up", 0, "embed");
+    subject_close(&subject);
     (void)state;
 }
 
