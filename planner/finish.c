@@ -106,11 +106,32 @@ static enum error_code add_modules(const struct planner_job *j, const struct low
     return ERROR_OK;
 }
 
+static bool report_late(void *user)
+{
+    const struct planner_job *j = user;
+    return planner_late(j->request, PLANNER_SHARE_REPORT);
+}
+
+static void leave_proof_out(struct report *report)
+{
+    report->cut |= REPORT_CUT_PROOF;
+    report->reproducible = false;
+    snprintf(report->proof_reason, sizeof report->proof_reason, "deadline");
+}
+
+/* one that has begun ends when the time is over, too */
 static enum error_code add_proof(const struct planner_job *j, const struct lowered *lowered,
                                  struct report *report, struct planner_proof *proof, struct error *e)
 {
-    TRY(planner_proof_any_size(&j->prepared, j->context, &lowered->plan, &lowered->local, j->request->seed,
-                               NULL, proof, e));
+    const struct verify_options options = {.cancelled = j->request->late ? report_late : NULL,
+                                           .cancel_context = (void *)(uintptr_t)j};
+    enum error_code code = planner_proof_any_size(&j->prepared, j->context, &lowered->plan, &lowered->local,
+                                                  j->request->seed, &options, proof, e);
+    if (code == ERROR_CANCELLED && options.cancelled) {
+        leave_proof_out(report);
+        return ERROR_OK;
+    }
+    TRY(code);
     snprintf(report->proof_status, sizeof report->proof_status, "%s", verify_status_text(proof->status));
     struct text reason = {0};
     text_add(&reason, proof->reason);
@@ -250,12 +271,6 @@ static bool network_late(void *user)
 {
     const struct planner_job *j = user;
     return planner_late(j->request, PLANNER_SHARE_NETWORK);
-}
-
-static bool report_late(void *user)
-{
-    const struct planner_job *j = user;
-    return planner_late(j->request, PLANNER_SHARE_REPORT);
 }
 
 /* no bytes: its time was over; under cfn that is what was asked for, and has all of it */
@@ -411,9 +426,7 @@ static enum error_code make_files(const struct planner_job *j, struct planner_ou
                                   &out->segments, e));
     if (!j->request->proof || !planner_late(j->request, PLANNER_SHARE_REPORT))
         return j->request->proof ? write_proof(j, out->report, &out->proof, e) : ERROR_OK;
-    out->report->cut |= REPORT_CUT_PROOF;
-    out->report->reproducible = false;
-    snprintf(out->report->proof_reason, sizeof out->report->proof_reason, "deadline");
+    leave_proof_out(out->report);
     return ERROR_OK;
 }
 

@@ -134,7 +134,8 @@ static void write_entry(const struct report_constraint *const *same, uint32_t co
         text_add(text, ")");
     }
     write_numbers(same, count, text);
-    for (uint32_t k = 0; k < first->argument_count; k++) {
+    uint32_t made_of = strcmp(first->op, "argument") == 0 ? 0 : first->argument_count;
+    for (uint32_t k = 0; k < made_of; k++) {
         text_add(text, k ? ", " : "; made of ");
         write_name(first->arguments[k], count, text);
     }

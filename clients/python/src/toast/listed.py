@@ -31,7 +31,7 @@ class Constraint:
     def __str__(self) -> str:
         which = f", number {self.occurrence + 1} of {self.alike}" if self.alike > 1 else ""
         only = f"; only where {', '.join(f'{op} at {place}' for op, place, _ in sorted(set(self.uses)))} reads it" if self.uses else ""
-        made = f", made of {', '.join(self.arguments)}" if self.arguments else ""
+        made = f", made of {', '.join(self.arguments)}" if self.arguments and self.op != "argument" else ""
         return f"x = jax.lax.with_sharding_constraint(x, {self.spec})  # {self.type} of {self.op} at {self.location}{which}{made}{only}"
 
 
