@@ -313,10 +313,12 @@ static enum error_code finish_report(struct finishing *finishing, struct error *
 static enum error_code finish_constraints(struct finishing *finishing, struct error *e)
 {
     const struct planner_job *j = finishing->j;
-    finishing->unsaid = !report_late((void *)(uintptr_t)j);
-    return finishing->unsaid
-               ? report_find_constraints(j->evaluator, &finishing->best, &finishing->constraints, e)
-               : ERROR_OK;
+    const struct spmd_constraints_limits limits = {.late = report_late, .late_user = (void *)(uintptr_t)j};
+    enum error_code code = ERROR_CANCELLED;
+    if (!report_late(limits.late_user))
+        code = report_find_constraints(j->evaluator, &finishing->best, &limits, &finishing->constraints, e);
+    finishing->unsaid = code == ERROR_OK;
+    return code == ERROR_CANCELLED ? ERROR_OK : code;
 }
 
 static enum error_code finish_network(struct finishing *finishing, struct error *e)

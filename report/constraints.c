@@ -338,6 +338,7 @@ void report_unsaid_release(struct report_unsaid *found)
 }
 
 enum error_code report_find_constraints(const struct evaluator *evaluator, const struct search_plan *plan,
+                                        const struct spmd_constraints_limits *limits,
                                         struct report_unsaid *out, struct error *e)
 {
     const struct plan_context *context = evaluator_context(evaluator);
@@ -347,7 +348,7 @@ enum error_code report_find_constraints(const struct evaluator *evaluator, const
     enum error_code code =
         search_plan_replay(context, plan, &replayed)
             ? spmd_constraints_find(context, &replayed, evaluator_options(evaluator),
-                                    evaluator_fold_of(evaluator), 0, &out->list, e)
+                                    evaluator_fold_of(evaluator), limits, &out->list, e)
             : error_set(e, ERROR_INTERNAL, "the plan's decisions do not replay to its hash");
     bool sums =
              out->list.all_bytes != out->list.plan_bytes || out->list.deferred_bytes < out->list.list_bytes,

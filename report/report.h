@@ -361,9 +361,10 @@ void report_text(const struct report *report, struct text *out);
 void report_html(const struct report *report, struct text *out);
 
 /* What of the plan specs do not say (spmd/constraints.h), which needs no report: it may be found while one is
- * made. *out: owned, for report_add_constraints and report_unsaid_release. Errors: of the walk;
- * ERROR_INTERNAL: the plan's decisions do not replay to its hash. */
+ * made. limits may be NULL. *out: owned, for report_add_constraints and report_unsaid_release. Errors: of
+ * spmd_constraints_find; ERROR_INTERNAL: the plan's decisions do not replay to its hash. */
 enum error_code report_find_constraints(const struct evaluator *evaluator, const struct search_plan *plan,
+                                        const struct spmd_constraints_limits *limits,
                                         struct report_unsaid *out, struct error *e) BASE_CHECKED;
 void report_unsaid_release(struct report_unsaid *found); /* zeroed is fine */
 /* report->constraints and sums; found: of the report's plan, borrowed during the call */

@@ -353,7 +353,8 @@ enum error_code constraints_measure(struct finder *finder, struct moved *moved, 
 {
     propagate_run(finder->propagate, finder->plan, finder->list, finder->on,
                   (uint32_t)finder->candidates.count, &finder->made);
-    finder->left -= finder->run_ops;
+    finder->over |= finder->late && finder->late(finder->late_user);
+    finder->left = finder->over ? 0 : finder->left - finder->run_ops;
     finder->runs++;
     TRY(spmd_walk(finder->context, &finder->made, &finder->compiler, &finder->local, e));
     *moved = (struct moved){.bytes = bytes_moved(&finder->local, finder->fold)};
@@ -577,6 +578,8 @@ static enum error_code shorten_from_none(struct finder *finder, const struct mov
 {
     bool found = false;
     TRY(grow(finder, most, &found, e));
+    if (!found && finder->over)
+        return error_set(e, ERROR_CANCELLED, "the time for a list of constraints is over");
     return found ? shorten_grown(finder, most, e) : shortest(finder, most, e);
 }
 
@@ -620,7 +623,7 @@ enum error_code constraints_search(struct finder *finder, struct spmd_constraint
             TRY(constraints_on_fold(finder, &most, &found, e));
         if (!found)
             TRY(shorten_from_none(finder, &most, e));
-        if (!found && count_on(finder) > MANY) {
+        if (!found && !finder->over && count_on(finder) > MANY) {
             finder->left += (int64_t)MORE * finder->effort;
             TRY(shorten_standing(finder, true, &most, e));
         }
@@ -700,13 +703,18 @@ void constraints_close(struct finder *finder)
 
 enum error_code spmd_constraints_find(const struct plan_context *context, const struct plan *plan,
                                       const struct spmd_options *options, const struct fold *fold,
-                                      int64_t effort, struct spmd_constraints *out, struct error *e)
+                                      const struct spmd_constraints_limits *limits,
+                                      struct spmd_constraints *out, struct error *e)
 {
+    static const struct spmd_constraints_limits none = {0};
+    const struct spmd_constraints_limits *own = limits ? limits : &none;
     struct finder finder = {.context = context,
                             .plan = plan,
                             .options = options,
                             .known = fold,
-                            .effort = effort ? effort : EFFORT};
+                            .effort = own->effort ? own->effort : EFFORT,
+                            .late = own->late,
+                            .late_user = own->late_user};
     memset(out, 0, sizeof *out);
     TRY(constraints_open(&finder, e));
     enum error_code code = constraints_search(&finder, out, e);

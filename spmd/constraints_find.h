@@ -39,9 +39,12 @@ struct finder {
     struct propagate_constraint *list;
     bool *on;
     uint32_t class_count;
-    int64_t effort, left; /* ops that may be visited, and may still be */
-    struct moved now;     /* what stands comes to */
-    bool sums;            /* partial sums that are reduced where they are made cost */
+    int64_t effort, left;     /* ops that may be visited, and may still be */
+    bool (*late)(void *user); /* struct spmd_constraints_limits */
+    void *late_user;
+    bool over;        /* late: no run more */
+    struct moved now; /* what stands comes to */
+    bool sums;        /* partial sums that are reduced where they are made cost */
     uint32_t runs;
     const struct fold *known; /* of the program, for who wants one; NULL */
     /* of a program with layers left out (constraints_fold.c); else NULL */

@@ -50,7 +50,7 @@ enum error_code constraints_weigh(struct finder *finder, struct error *e)
     memcpy(listed, finder->on, total);
     for (uint32_t i = 0; i < total; i++)
         finder->list[i].worth_bytes = WORTH_UNKNOWN;
-    bool affordable = classes * finder->run_ops <= finder->left + finder->effort / 2;
+    bool affordable = !finder->over && classes * finder->run_ops <= finder->left + finder->effort / 2;
     for (uint32_t i = 0; i < total && !code && affordable; i++) {
         uint32_t count = 0;
         for (uint32_t k = i; k < total && listed[i]; k++)

@@ -183,6 +183,8 @@ static void check_outside_conditions(const struct ir_program *program, const str
     }
 }
 
+static const struct spmd_constraints_limits no_effort = {.effort = 1};
+
 /* weighed: lists whose one constraint's worth is what the specs alone move more */
 static void check_list(const char *name, const char *plan_name, bool wanted, uint32_t *weighed)
 {
@@ -193,9 +195,9 @@ static void check_list(const char *name, const char *plan_name, bool wanted, uin
     model_open(&model, name, "data=4,model=2");
     plan_of(&model, plan_name, &plan);
     struct spmd_options options = spmd_default_options(&model.mesh);
-    ASSERT_OK(spmd_constraints_find(model.context, &plan, &options, NULL, 0, &list, &e), &e);
-    ASSERT_OK(spmd_constraints_find(model.context, &plan, &options, NULL, 0, &again, &e), &e);
-    ASSERT_OK(spmd_constraints_find(model.context, &plan, &options, NULL, 1, &none, &e), &e);
+    ASSERT_OK(spmd_constraints_find(model.context, &plan, &options, NULL, NULL, &list, &e), &e);
+    ASSERT_OK(spmd_constraints_find(model.context, &plan, &options, NULL, NULL, &again, &e), &e);
+    ASSERT_OK(spmd_constraints_find(model.context, &plan, &options, NULL, &no_effort, &none, &e), &e);
     print_message("%s %s: %u of %u constraints, %u runs; bytes: plan %lld, specs %lld, list %lld\n", name,
                   plan_name, list.count, list.candidates, list.runs, (long long)list.plan_bytes,
                   (long long)list.specs_bytes, (long long)list.list_bytes);
@@ -277,7 +279,7 @@ static void test_products_are_seen(void **state)
     give_op(&model, &plan, IR_DOT_GENERAL, 0, 0, 0);
     give_op(&model, &plan, IR_DOT_GENERAL, 0, 1, 1);
     struct spmd_options options = spmd_default_options(&model.mesh);
-    ASSERT_OK(spmd_constraints_find(model.context, &plan, &options, NULL, 0, &list, &e), &e);
+    ASSERT_OK(spmd_constraints_find(model.context, &plan, &options, NULL, NULL, &list, &e), &e);
     for (uint32_t i = 0; i < list.count; i++) {
         const struct propagate_constraint *constraint = &list.list[i];
         uint32_t op = model.nda->program->values[constraint->value].op;
@@ -315,11 +317,48 @@ static void test_lookups(void **state)
     give_op(&model, &plan, IR_TANH, 0, 0, 0);
     assert_int_equal(plan_apply_factor(model.context, &plan, model.nda->result_spaces[0], 0, 0), 1);
     struct spmd_options options = spmd_default_options(&model.mesh);
-    ASSERT_OK(spmd_constraints_find(model.context, &plan, &options, NULL, 0, &list, &e), &e);
+    ASSERT_OK(spmd_constraints_find(model.context, &plan, &options, NULL, NULL, &list, &e), &e);
     assert_int_equal(list.plan_bytes, 32 * 16 * 4); /* a reduce_scatter's operand */
     assert_int_equal(list.list_bytes, list.plan_bytes);
     assert_int_equal(list.all_bytes, list.plan_bytes);
     spmd_constraints_release(&list);
+    plan_release(&plan);
+    model_close(&model);
+}
+
+static bool count_down(void *user)
+{
+    uint32_t *left = user;
+    return *left == 0 || --*left == 0;
+}
+
+/* When the time is over there is a list that is good, longer than it need be, or none. */
+static void test_time(void **state)
+{
+    struct model model;
+    struct plan plan;
+    struct error e = {0};
+    struct spmd_constraints list;
+    uint32_t none = 0, found = 0;
+    (void)state;
+    model_open(&model, "small/t2b_scan.mlir", "data=4,model=2");
+    plan_of(&model, "fsdp:data+megatron:model", &plan);
+    struct spmd_options options = spmd_default_options(&model.mesh);
+    for (uint32_t runs = 1; runs <= 32; runs *= 2) {
+        uint32_t left = runs;
+        struct spmd_constraints_limits limits = {.late = count_down, .late_user = &left};
+        enum error_code code =
+            spmd_constraints_find(model.context, &plan, &options, NULL, &limits, &list, &e);
+        assert_true(code == ERROR_OK || (code == ERROR_CANCELLED && !found));
+        none += code != ERROR_OK;
+        if (code != ERROR_OK)
+            continue;
+        found++;
+        assert_true(list.list_bytes <= list.specs_bytes && list.runs <= runs);
+        assert_int_equal(list.list[0].worth_bytes, -1);
+        spmd_constraints_release(&list);
+    }
+    assert_true(none > 0 && found > 0);
     plan_release(&plan);
     model_close(&model);
 }
@@ -387,8 +426,10 @@ static void test_deep(void **state)
     const struct ir_program *program = model.nda->program;
     deep_plan(&model, &plan);
     struct spmd_options options = spmd_default_options(&model.mesh);
-    ASSERT_OK(spmd_constraints_find(model.context, &plan, &options, NULL,
-                                    30 * (int64_t)model.nda->space_count, &list, &e),
+    ASSERT_OK(spmd_constraints_find(
+                  model.context, &plan, &options, NULL,
+                  &(struct spmd_constraints_limits){.effort = 30 * (int64_t)model.nda->space_count}, &list,
+                  &e),
               &e);
     print_message("%u of %u constraints, %u runs; bytes: plan %lld, specs %lld, list %lld\n", list.count,
                   list.candidates, list.runs, (long long)list.plan_bytes, (long long)list.specs_bytes,
@@ -427,7 +468,7 @@ static void test_runs_are_apart(void **state)
     plan_of(&model, "fsdp:data+megatron:model", &plans[0]);
     plan_of(&model, "batch:data", &plans[1]);
     struct spmd_options options = spmd_default_options(&model.mesh);
-    ASSERT_OK(spmd_constraints_find(model.context, &plans[0], &options, NULL, 1, &all, &e), &e);
+    ASSERT_OK(spmd_constraints_find(model.context, &plans[0], &options, NULL, &no_effort, &all, &e), &e);
     assert_true(all.count > 20); /* no effort: all candidates */
     bool *on = mem_zalloc(all.count, sizeof *on);
     struct propagate *propagate = propagate_create(model.context, NULL);
@@ -457,9 +498,10 @@ static void test_runs_are_apart(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_products),   cmocka_unit_test(test_conflicts),
-        cmocka_unit_test(test_constraint), cmocka_unit_test(test_products_are_seen),
-        cmocka_unit_test(test_lookups),    cmocka_unit_test(test_lists),
-        cmocka_unit_test(test_deep),       cmocka_unit_test(test_runs_are_apart)};
+        cmocka_unit_test(test_products),      cmocka_unit_test(test_conflicts),
+        cmocka_unit_test(test_constraint),    cmocka_unit_test(test_products_are_seen),
+        cmocka_unit_test(test_lookups),       cmocka_unit_test(test_time),
+        cmocka_unit_test(test_lists),         cmocka_unit_test(test_deep),
+        cmocka_unit_test(test_runs_are_apart)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
