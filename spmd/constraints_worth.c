@@ -50,10 +50,10 @@ enum error_code constraints_weigh(struct finder *finder, struct error *e)
     memcpy(listed, finder->on, total);
     for (uint32_t i = 0; i < total; i++)
         finder->list[i].worth_bytes = WORTH_UNKNOWN;
-    bool affordable = !finder->over && classes * finder->run_ops <= finder->left + finder->effort / 2;
-    for (uint32_t i = 0; i < total && !code && affordable; i++) {
-        uint32_t count = 0;
-        for (uint32_t k = i; k < total && listed[i]; k++)
+    bool affordable = classes * finder->run_ops <= finder->left + finder->effort / 2;
+    for (uint32_t i = 0; i < total && !code && affordable && !finder->over; i++) {
+        uint32_t count = 0, end = listed[i] ? total : i;
+        for (uint32_t k = i; k < end; k++)
             if (listed[k] && finder->candidates.at[k].class_index == finder->candidates.at[i].class_index) {
                 members[count++] = k;
                 listed[k] = false;

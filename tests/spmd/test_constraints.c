@@ -420,6 +420,7 @@ static void test_deep(void **state)
     struct spmd_constraints list;
     struct text text = {0};
     uint32_t seen[LAYERS][WAYS] = {{0}}, first = IR_NONE;
+    int64_t worth[LAYERS][WAYS] = {{0}}, all = 0;
     (void)state;
     deep_text(&text);
     open_small(&model, text.at, "a=4");
@@ -441,13 +442,17 @@ static void test_deep(void **state)
         first = program->ops[op].code == IR_DOT_GENERAL ? op : IR_NONE;
     for (uint32_t i = 0; i < list.count; i++) {
         const struct ir_value *value = &program->values[list.list[i].value];
-        if (value->op == IR_NONE)
-            seen[value->index - 1][2]++;
-        else
-            seen[(value->op - first) / 2][(value->op - first) % 2]++;
+        uint32_t layer = value->op == IR_NONE ? value->index - 1 : (value->op - first) / 2;
+        uint32_t way = value->op == IR_NONE ? 2 : (value->op - first) % 2;
+        seen[layer][way]++;
+        worth[layer][way] += list.list[i].worth_bytes;
+        all += list.list[i].worth_bytes;
     }
-    for (uint32_t layer = 3; layer + 2 < LAYERS; layer++)
+    for (uint32_t layer = 3; layer + 2 < LAYERS; layer++) {
         assert_memory_equal(seen[layer], seen[2], sizeof seen[2]);
+        assert_memory_equal(worth[layer], worth[2], sizeof worth[2]);
+    }
+    assert_in_range(all, 1, list.specs_bytes);
     spmd_constraints_release(&list);
     plan_release(&plan);
     model_close(&model);
