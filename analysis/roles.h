@@ -48,10 +48,14 @@ struct facts {
     uint32_t argument_dims;  /* dimensions of arguments that have it */
     uint8_t lookup;          /* looked up in a parameter; mark_vocabulary makes it "is the vocabulary" */
     uint8_t gather_batch;    /* index dimension of a gather from what is no parameter and does not have it */
+    uint8_t found;           /* a row of a parameter that is looked up in has it */
     uint8_t looked_up;       /* index dimension of a gather from a parameter: of tokens */
     uint8_t parameter_batch; /* batch dimension of a dot with a parameter */
     uint8_t attention;       /* in the result of a contraction of two operands that are no parameters */
     uint8_t beside;          /* a batch dimension of such a contraction */
+    uint8_t chosen;          /* compared with its own positions: a choice among them, one hot */
+    uint8_t weighed;         /* the forward pass takes the greatest along it, as a softmax does */
+    uint8_t stacked;         /* on a parameter of three dimensions or more */
     uint8_t cached;          /* on an argument that is a cache */
     uint8_t written;         /* what is narrower or at an index is written into a tensor along it */
     uint8_t shardable;       /* some factor of it can be sharded */

@@ -54,21 +54,40 @@ static bool is_model_color(const struct facts *facts, uint32_t most)
            ((facts->produced && facts->contracted && facts->wide) || facts->lookup);
 }
 
+/* Of model colors on one parameter: what attention goes through one by one, behind a rank that queries are
+ * made of (latent attention); there the rank is none. */
+static bool has_heads(const struct roles *roles, uint32_t slot, uint32_t most)
+{
+    const struct nda *n = roles->n;
+    for (uint32_t k = 0; k < nda_atom_count(n, n->slots[slot].value); k++) {
+        uint32_t factor = nda_slot_factor(n, slot, k);
+        const struct facts *facts = factor == NDA_NONE ? NULL : &roles->facts[n->factors[factor].color];
+        if (facts && facts->beside && !facts->dominated && is_model_color(facts, most))
+            return true;
+    }
+    return false;
+}
+
 /* by_vocabulary: only what stands behind a vocabulary on its table (the model dimension of a model too
  * small to tell it by the number of its parameters); what is dominated dominates no more */
-static void mark_dominated(struct roles *roles, uint32_t most, bool by_vocabulary)
+static void mark_dominated(struct roles *roles, uint32_t most, uint32_t experts, bool by_vocabulary)
 {
     const struct nda *n = roles->n;
     for (uint32_t i = 0; i < n->argument_count; i++) {
         uint32_t slot = n->spaces[n->arguments[i].space].slots;
-        bool before = false;
+        bool before = false, heads = !by_vocabulary && has_heads(roles, slot, most);
         for (uint32_t k = 0;
              n->arguments[i].role == NDA_ROLE_PARAMETER && k < nda_atom_count(n, n->slots[slot].value); k++) {
             uint32_t factor_index = nda_slot_factor(n, slot, k);
             struct facts *facts =
                 factor_index == NDA_NONE ? NULL : &roles->facts[n->factors[factor_index].color];
-            if (!facts || facts->dominated || !is_model_color(facts, most))
+            if (!facts || facts->dominated || !is_model_color(facts, most) ||
+                n->colors[n->factors[factor_index].color].group == experts)
                 continue;
+            if (heads && !facts->attention && !facts->lookup) {
+                facts->dominated = 1;
+                continue;
+            }
             facts->dominated |= before;
             before |= !by_vocabulary || facts->lookup;
         }
@@ -92,13 +111,14 @@ void roles_of_colors(struct roles *found)
             !(facts->parameter_batch && facts->parameter_dims) &&
             (edge == NDA_NONE || size > roles_color_size(n, edge)))
             edge = color;
-        if (facts->parameter_batch && facts->parameter_dims &&
+        if ((facts->parameter_batch || (facts->chosen && facts->stacked)) && facts->parameter_dims &&
             (expert == NDA_NONE || size > roles_color_size(n, expert)))
             expert = color;
     }
     mark_vocabulary(found);
-    mark_dominated(found, most, true);
-    mark_dominated(found, most, false);
+    uint32_t experts = expert == NDA_NONE ? (uint32_t)NDA_NONE : n->colors[expert].group;
+    mark_dominated(found, most, experts, true);
+    mark_dominated(found, most, experts, false);
     for (uint32_t color = 0; color < n->color_count; color++) {
         const struct facts *facts = &found->facts[color];
         uint32_t roles = 0;
@@ -108,7 +128,9 @@ void roles_of_colors(struct roles *found)
         roles |= color == expert ? NDA_COLOR_EXPERT : 0;
         if (!roles) {
             roles |= facts->lookup && facts->parameter_dims ? NDA_COLOR_VOCABULARY : 0;
-            roles |= is_model_color(facts, most) && !facts->dominated ? NDA_COLOR_MODEL : 0;
+            roles |= is_model_color(facts, most) && !facts->dominated && n->colors[color].group != experts
+                         ? NDA_COLOR_MODEL
+                         : 0;
         }
         n->colors[color].roles = roles;
         n->groups[n->colors[color].group].roles |= roles;

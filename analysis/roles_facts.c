@@ -74,6 +74,9 @@ static void parameter_facts(struct roles *roles, const struct nda_space *sp, con
     uint32_t result = sp->slots + sp->slot_count - 1, operands[2] = {sp->slots, sp->slots + 1};
     bool weights[2] = {weight[n->slots[operands[0]].value], weight[n->slots[operands[1]].value]};
     uint32_t value = n->slots[result].value;
+    bool sums = false; /* what sums up nothing is elementwise, no attention */
+    for (uint32_t factor = 0; factor < sp->factor_count; factor++)
+        sums |= n->factors[sp->factors + factor].kind == NDA_CONTRACTING;
     /* a convolution's groups are no experts */
     bool dot = ir_opcode_family(n->program->ops[sp->op].code) == IR_FAMILY_DOT;
     for (uint32_t o = 0; o < 2; o++)
@@ -89,10 +92,10 @@ static void parameter_facts(struct roles *roles, const struct nda_space *sp, con
                     in |= 1u << o;
         if (in != 3) {
             roles->facts[n->factors[factor_index].color].produced |= weights[in >> 1];
-            roles->facts[n->factors[factor_index].color].attention |= !weights[0] && !weights[1];
+            roles->facts[n->factors[factor_index].color].attention |= sums && !weights[0] && !weights[1];
         } else if (weights[0] || weights[1]) {
             roles->facts[n->factors[factor_index].color].parameter_batch |= dot;
-        } else {
+        } else if (sums) {
             roles->facts[n->factors[factor_index].color].attention = 1;
             roles->facts[n->factors[factor_index].color].beside = 1;
         }
@@ -116,6 +119,11 @@ static void index_facts(struct roles *roles, const struct nda_space *sp, const u
     for (uint32_t factor = 0; factor < sp->factor_count; factor++)
         roles->facts[n->factors[sp->factors + factor].color].lookup |=
             table && n->factors[sp->factors + factor].kind == NDA_LOOKUP;
+    for (uint32_t k = 0; table && k < nda_atom_count(n, n->slots[sp->slots].value); k++) {
+        uint32_t factor_index = nda_slot_factor(n, sp->slots, k);
+        if (factor_index != NDA_NONE && n->factors[factor_index].kind == NDA_PARALLEL)
+            roles->facts[n->factors[factor_index].color].found = 1;
+    }
     for (uint32_t k = 0; k < nda_atom_count(n, n->slots[sp->slots + 1].value); k++) {
         uint32_t factor_index = nda_slot_factor(n, sp->slots + 1, k);
         if (factor_index == NDA_NONE || n->factors[factor_index].kind != NDA_PARALLEL)
@@ -124,6 +132,41 @@ static void index_facts(struct roles *roles, const struct nda_space *sp, const u
         roles->facts[color].looked_up |= table;
         /* a loss takes from each position's scores that of its target: positions are no edges */
         roles->facts[color].gather_batch |= !table && !has_color(n, sp->slots, color);
+    }
+}
+
+/* the dimension along which a value counts, as broadcast or converted; NDA_NONE: it is no such */
+static uint32_t counting_dim(const struct ir_program *program, uint32_t value)
+{
+    uint32_t op = program->values[value].op, code = op == IR_NONE ? 0 : program->ops[op].code;
+    struct ir_dims to;
+    if (op == IR_NONE)
+        return NDA_NONE;
+    if (code == IR_IOTA)
+        return (uint32_t)ir_int(program, op, "iota_dimension", 0);
+    if (code != IR_CONVERT && code != IR_BROADCAST_IN_DIM)
+        return NDA_NONE;
+    uint32_t dim = counting_dim(program, ir_operand(program, op, 0));
+    if (dim == NDA_NONE || code == IR_CONVERT)
+        return dim;
+    return ir_dims(program, op, "broadcast_dimensions", &to) == 0 && dim < to.count ? (uint32_t)to.at[dim]
+                                                                                    : NDA_NONE;
+}
+
+/* A choice, one hot: positions of a dimension are compared with what is no position. */
+static void choice_facts(struct roles *roles, const struct nda_space *sp)
+{
+    const struct nda *n = roles->n;
+    uint32_t dims[2], result = sp->slots + sp->slot_count - 1;
+    for (uint32_t i = 0; i < 2; i++)
+        dims[i] = counting_dim(n->program, ir_operand(n->program, sp->op, i));
+    if ((dims[0] == NDA_NONE) == (dims[1] == NDA_NONE))
+        return;
+    uint32_t dim = dims[0] == NDA_NONE ? dims[1] : dims[0];
+    for (uint32_t k = 0; k < nda_atom_count(n, n->slots[result].value); k++) {
+        uint32_t factor = nda_slot_factor(n, result, k);
+        if (factor != NDA_NONE && nda_atoms(n, n->slots[result].value)[k].dim == dim)
+            roles->facts[n->factors[factor].color].chosen = 1;
     }
 }
 
@@ -166,9 +209,13 @@ void roles_collect_facts(struct roles *roles)
             facts->kept |= sp->kind == NDA_SPACE_RESULT && !untied;
             facts->seen |= untied || (op && family == IR_FAMILY_REDUCE && result_forward(roles, sp) &&
                                       n->factors[sp->factors + factor].kind == NDA_CONTRACTING);
+            facts->weighed |= op && family == IR_FAMILY_REDUCE && result_forward(roles, sp) &&
+                              n->factors[sp->factors + factor].kind == NDA_CONTRACTING &&
+                              n->factors[sp->factors + factor].reducer == NDA_REDUCE_MAX;
             if (!argument || n->arguments[sp->index].role != NDA_ROLE_PARAMETER)
                 continue;
             facts->parameter_dims++;
+            facts->stacked |= ir_value_type(n->program, n->arguments[sp->index].value)->rank > 2;
             for (uint32_t g = 0; g < factor; g++)
                 facts->square |= n->factors[sp->factors + factor].color == n->factors[sp->factors + g].color;
         }
@@ -181,6 +228,8 @@ void roles_collect_facts(struct roles *roles)
             parameter_facts(roles, sp, weight);
         } else if (n->program->ops[sp->op].code == IR_GATHER) {
             index_facts(roles, sp, weight);
+        } else if (n->program->ops[sp->op].code == IR_COMPARE) {
+            choice_facts(roles, sp);
         }
     }
     free(weight);

@@ -213,6 +213,10 @@ static json_t *encode_constraints(const struct report *report)
     for (uint32_t i = 0; i < report->constraint_count; i++) {
         json_t *constraint = encode_constraint(mesh, &report->constraints[i]);
         json_object_set_new(constraint, "uses", encode_uses(&report->constraints[i]));
+        json_object_set_new(constraint, "worth_bytes",
+                            report->constraints[i].worth_bytes < 0
+                                ? json_null()
+                                : json_integer(report->constraints[i].worth_bytes));
         json_array_append_new(out, constraint);
     }
     return out;

@@ -134,7 +134,7 @@ static enum error_code emit_user(const struct options *options, const struct pla
     struct plan made;
     uint32_t grouped;
     if (strcmp(options->form, "constrained") == 0) {
-        TRY(spmd_constraints_find(context, plan, &options->choice.walk, NULL, 0, &constraints, e));
+        TRY(spmd_constraints_find(context, plan, &options->choice.walk, NULL, NULL, &constraints, e));
         TRY(spmd_emit_add_grouped(context, local, &constraints, &grouped, e));
     }
     if (options->propagated) {

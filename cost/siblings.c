@@ -16,9 +16,11 @@
 
 #include <string.h>
 
-/* of the kernel that makes what another one reads, a step: may it run before all others? */
-static bool is_free(const struct price_scratch *scratch, uint32_t maker)
+/* is it made by a kernel that may run before all others? step: of the kernel that reads it */
+static bool is_free(const struct price_scratch *scratch, uint32_t maker, uint32_t step)
 {
+    if (maker >= step)
+        return false;
     uint32_t kernel = scratch->at[maker];
     return scratch->kernels[kernel].traits & KERNEL_SHARES && scratch->groups[kernel].free;
 }
@@ -31,7 +33,7 @@ static bool may_run_first(const struct price_scratch *scratch, const struct spmd
         return false;
     for (uint32_t i = kernel->roots; i < kernel->roots + kernel->root_count; i++) {
         uint32_t maker = local->values[scratch->pool[i].value].step;
-        if (maker != SPMD_NONE && !is_free(scratch, maker))
+        if (maker != SPMD_NONE && !is_free(scratch, maker, kernel->step))
             return false;
     }
     return true;
@@ -84,11 +86,12 @@ static int64_t shared_bytes(const struct price_scratch *scratch, const struct sp
     for (uint32_t i = k->roots; i < k->roots + k->root_count; i++) {
         uint32_t value = scratch->pool[i].value, maker = local->values[value].step;
         bool before = maker == SPMD_NONE || maker < group->since ||
-                      (!group->free && is_free(scratch, maker)) ||
+                      (!group->free && is_free(scratch, maker, k->step)) ||
                       (group->aside && scratch->values[value].chain);
         if (before && scratch->readers[value] != leader + 1)
             continue;
-        if (!before && !is_of_group(scratch, maker, leader))
+        /* an unfolded program, which is an estimate, may have a maker behind what reads it */
+        if (!before && (maker >= k->step || !is_of_group(scratch, maker, leader)))
             return 0;
         shared += scratch->pool[i].bytes;
     }
@@ -133,7 +136,7 @@ static bool picks_for(const struct price_scratch *scratch, const struct spmd_loc
         return false;
     for (uint32_t i = k->roots; i < k->roots + k->root_count; i++) {
         uint32_t value = scratch->pool[i].value, maker = local->values[value].step;
-        if (maker != SPMD_NONE && maker > picks->step && (maker >= k->step || !is_free(scratch, maker)))
+        if (maker != SPMD_NONE && maker > picks->step && !is_free(scratch, maker, k->step))
             return false;
         for (uint32_t j = picks->roots; j < picks->roots + picks->root_count; j++)
             picked |= scratch->pool[j].value == value && scratch->pool[j].bytes < scratch->pool[i].bytes &&

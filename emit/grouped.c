@@ -169,7 +169,7 @@ static struct list list_operands(const struct emit *e)
                 continue; /* no PartitionSpec says it */
             uint32_t *uses = mem_alloc(sizeof *uses);
             *uses = slot;
-            VEC_PUSH(&list, ((struct propagate_constraint){origin, form, uses, 1}));
+            VEC_PUSH(&list, ((struct propagate_constraint){origin, form, uses, 1, -1}));
         }
     }
     return (struct list){list.at, (uint32_t)list.count};

@@ -106,11 +106,32 @@ static enum error_code add_modules(const struct planner_job *j, const struct low
     return ERROR_OK;
 }
 
+static bool report_late(void *user)
+{
+    const struct planner_job *j = user;
+    return planner_late(j->request, PLANNER_SHARE_REPORT);
+}
+
+static void leave_proof_out(struct report *report)
+{
+    report->cut |= REPORT_CUT_PROOF;
+    report->reproducible = false;
+    snprintf(report->proof_reason, sizeof report->proof_reason, "deadline");
+}
+
+/* one that has begun ends when the time is over, too */
 static enum error_code add_proof(const struct planner_job *j, const struct lowered *lowered,
                                  struct report *report, struct planner_proof *proof, struct error *e)
 {
-    TRY(planner_proof_any_size(&j->prepared, j->context, &lowered->plan, &lowered->local, j->request->seed,
-                               NULL, proof, e));
+    const struct verify_options options = {.cancelled = j->request->late ? report_late : NULL,
+                                           .cancel_context = (void *)(uintptr_t)j};
+    enum error_code code = planner_proof_any_size(&j->prepared, j->context, &lowered->plan, &lowered->local,
+                                                  j->request->seed, &options, proof, e);
+    if (code == ERROR_CANCELLED && options.cancelled) {
+        leave_proof_out(report);
+        return ERROR_OK;
+    }
+    TRY(code);
     snprintf(report->proof_status, sizeof report->proof_status, "%s", verify_status_text(proof->status));
     struct text reason = {0};
     text_add(&reason, proof->reason);
@@ -252,12 +273,6 @@ static bool network_late(void *user)
     return planner_late(j->request, PLANNER_SHARE_NETWORK);
 }
 
-static bool report_late(void *user)
-{
-    const struct planner_job *j = user;
-    return planner_late(j->request, PLANNER_SHARE_REPORT);
-}
-
 /* no bytes: its time was over; under cfn that is what was asked for, and has all of it */
 static enum error_code make_network(const struct planner_job *j, const struct search_state *state,
                                     int threads, struct search_blob *out, struct error *e)
@@ -298,10 +313,12 @@ static enum error_code finish_report(struct finishing *finishing, struct error *
 static enum error_code finish_constraints(struct finishing *finishing, struct error *e)
 {
     const struct planner_job *j = finishing->j;
-    finishing->unsaid = !report_late((void *)(uintptr_t)j);
-    return finishing->unsaid
-               ? report_find_constraints(j->evaluator, &finishing->best, &finishing->constraints, e)
-               : ERROR_OK;
+    const struct spmd_constraints_limits limits = {.late = report_late, .late_user = (void *)(uintptr_t)j};
+    enum error_code code = ERROR_CANCELLED;
+    if (!report_late(limits.late_user))
+        code = report_find_constraints(j->evaluator, &finishing->best, &limits, &finishing->constraints, e);
+    finishing->unsaid = code == ERROR_OK;
+    return code == ERROR_CANCELLED ? ERROR_OK : code;
 }
 
 static enum error_code finish_network(struct finishing *finishing, struct error *e)
@@ -411,9 +428,7 @@ static enum error_code make_files(const struct planner_job *j, struct planner_ou
                                   &out->segments, e));
     if (!j->request->proof || !planner_late(j->request, PLANNER_SHARE_REPORT))
         return j->request->proof ? write_proof(j, out->report, &out->proof, e) : ERROR_OK;
-    out->report->cut |= REPORT_CUT_PROOF;
-    out->report->reproducible = false;
-    snprintf(out->report->proof_reason, sizeof out->report->proof_reason, "deadline");
+    leave_proof_out(out->report);
     return ERROR_OK;
 }
 

@@ -241,19 +241,32 @@ static const char *place_of(struct report *report, uint32_t op, const char *befo
     return keep(report, before, location);
 }
 
+static bool names_use(const struct report_constraint *constraint, const struct report_use *use)
+{
+    for (uint32_t i = 0; i < constraint->use_count; i++)
+        if (strcmp(constraint->uses[i].op, use->op) == 0 &&
+            strcmp(constraint->uses[i].name, use->name) == 0 &&
+            strcmp(constraint->uses[i].location, use->location) == 0)
+            return true;
+    return false;
+}
+
+/* each once: those that look alike are read alike */
 static void describe_uses(struct report *report, const struct places *places,
                           const struct propagate_constraint *from, struct report_constraint *constraint)
 {
     const struct nda *n = places->n;
-    uint32_t most = from->use_count < REPORT_NEAR_ARGUMENTS ? from->use_count : REPORT_NEAR_ARGUMENTS;
+    uint32_t most = from->use_count < REPORT_NAMED_USES ? from->use_count : REPORT_NAMED_USES;
     constraint->uses = arena_alloc(report->arena, (most + 1) * sizeof *constraint->uses);
     for (uint32_t i = 0; i < from->use_count && constraint->use_count < most; i++) {
         const struct nda_space *space = &n->spaces[places->slot_space[from->uses[i]]];
         if (space->kind != NDA_SPACE_OP)
             continue;
-        constraint->uses[constraint->use_count++] = (struct report_use){
-            keep(report, NULL, ir_op_name(n->program, space->op)), place_of(report, space->op, NULL),
-            keep(report, NULL, name_of(n->program, space->op))};
+        const struct report_use use = {keep(report, NULL, ir_op_name(n->program, space->op)),
+                                       place_of(report, space->op, NULL),
+                                       keep(report, NULL, name_of(n->program, space->op))};
+        if (!names_use(constraint, &use))
+            constraint->uses[constraint->use_count++] = use;
     }
     constraint->at_uses = true;
 }
@@ -325,6 +338,7 @@ void report_unsaid_release(struct report_unsaid *found)
 }
 
 enum error_code report_find_constraints(const struct evaluator *evaluator, const struct search_plan *plan,
+                                        const struct spmd_constraints_limits *limits,
                                         struct report_unsaid *out, struct error *e)
 {
     const struct plan_context *context = evaluator_context(evaluator);
@@ -334,7 +348,7 @@ enum error_code report_find_constraints(const struct evaluator *evaluator, const
     enum error_code code =
         search_plan_replay(context, plan, &replayed)
             ? spmd_constraints_find(context, &replayed, evaluator_options(evaluator),
-                                    evaluator_fold_of(evaluator), 0, &out->list, e)
+                                    evaluator_fold_of(evaluator), limits, &out->list, e)
             : error_set(e, ERROR_INTERNAL, "the plan's decisions do not replay to its hash");
     bool sums =
              out->list.all_bytes != out->list.plan_bytes || out->list.deferred_bytes < out->list.list_bytes,
@@ -357,6 +371,7 @@ static void add_list(struct report *report, const struct places *places, const s
         (void)spmd_form_sharding(plan_context_nda(context), plan_context_mesh(context), from->value,
                                  &from->form, &constraint->sharding);
         describe(report, places, from->value, i ? &report->constraints[i - 1] : &none, constraint);
+        constraint->worth_bytes = from->worth_bytes;
         if (from->uses)
             describe_uses(report, places, from, constraint);
     }

@@ -98,6 +98,19 @@ static void write_name(const char *name, uint32_t count, struct text *text)
     text_add(text, count > 1 ? pattern : name);
 }
 
+/* with it the like of other layers */
+static void write_worth(const struct report_constraint *const *same, uint32_t count, struct text *text)
+{
+    int64_t worth = 0;
+    char bytes[32];
+    for (uint32_t i = 0; i < count && worth >= 0; i++)
+        worth = same[i]->worth_bytes < 0 ? -1 : worth + same[i]->worth_bytes;
+    if (worth <= 0)
+        return;
+    report_bytes(worth, bytes);
+    text_printf(text, "; %s more without %s", bytes, count > 1 ? "them" : "it");
+}
+
 static void write_entry(const struct report_constraint *const *same, uint32_t count, uint32_t number,
                         struct text *text)
 {
@@ -121,14 +134,18 @@ static void write_entry(const struct report_constraint *const *same, uint32_t co
         text_add(text, ")");
     }
     write_numbers(same, count, text);
-    for (uint32_t k = 0; k < first->argument_count; k++) {
+    uint32_t made_of = strcmp(first->op, "argument") == 0 ? 0 : first->argument_count;
+    for (uint32_t k = 0; k < made_of; k++) {
         text_add(text, k ? ", " : "; made of ");
         write_name(first->arguments[k], count, text);
     }
     if (first->at_uses) {
         report_place(first->uses[0].location, place, sizeof place);
         text_printf(text, "\n    only where %s at %s reads it", first->uses[0].op, place);
+        if (first->use_count > 1)
+            text_printf(text, ", and %u more", first->use_count - 1);
     }
+    write_worth(same, count, text);
     text_add_char(text, '\n');
 }
 

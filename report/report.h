@@ -173,7 +173,7 @@ struct report_advice { /* of a plan that does not fit; estimates that scale one 
     bool batch_tried;
     int64_t batch_least, batch_step_ps, batch_peak_bytes;
 };
-enum { REPORT_NEAR_ARGUMENTS = 4 };
+enum { REPORT_NEAR_ARGUMENTS = 4, REPORT_NAMED_USES = 16 };
 struct report_use {
     const char *op, *location, *name; /* as of a constraint */
 };
@@ -196,7 +196,8 @@ struct report_constraint {
     /* what it is made of without a contraction in between; borrowed from the nda */
     const char *arguments[REPORT_NEAR_ARGUMENTS];
     uint32_t argument_count;
-    bool at_uses; /* only what these read is constrained, at most REPORT_NEAR_ARGUMENTS of them named */
+    int64_t worth_bytes; /* what XLA moves more without it; -1: not known */
+    bool at_uses;        /* only what these read is constrained, at most REPORT_NAMED_USES of them named */
     struct report_use *uses;
     uint32_t use_count;
 };
@@ -360,9 +361,10 @@ void report_text(const struct report *report, struct text *out);
 void report_html(const struct report *report, struct text *out);
 
 /* What of the plan specs do not say (spmd/constraints.h), which needs no report: it may be found while one is
- * made. *out: owned, for report_add_constraints and report_unsaid_release. Errors: of the walk;
- * ERROR_INTERNAL: the plan's decisions do not replay to its hash. */
+ * made. limits may be NULL. *out: owned, for report_add_constraints and report_unsaid_release. Errors: of
+ * spmd_constraints_find; ERROR_INTERNAL: the plan's decisions do not replay to its hash. */
 enum error_code report_find_constraints(const struct evaluator *evaluator, const struct search_plan *plan,
+                                        const struct spmd_constraints_limits *limits,
                                         struct report_unsaid *out, struct error *e) BASE_CHECKED;
 void report_unsaid_release(struct report_unsaid *found); /* zeroed is fine */
 /* report->constraints and sums; found: of the report's plan, borrowed during the call */

@@ -12,6 +12,7 @@ enum { EFFORT = 1 << 19 };    /* ops visited: half a second */
 enum { AFFORDED_RUNS = 200 }; /* of the model: what leaving out of all candidates takes, or less */
 enum { SHORT_OF_RUNS = 8 };   /* fewer than that left: deep programs */
 enum { DEEP_RUNS = 64 };      /* programs of which fewer are afforded are folded */
+enum { MANY = 40, MORE = 3 }; /* a list that nobody writes by hand: as many efforts more to shorten it */
 enum { SLACK = 100 };         /* a list may move 1/SLACK more than all candidates do, if it is shorter */
 
 /* ---- forms ---- */
@@ -177,9 +178,24 @@ static bool disagree(const struct finder *finder, uint32_t value, const struct s
     return crosses(&one, &two);
 }
 
+/* Is a result partial because what is looked up in is split, over an axis that its reader wants it split by?
+ * An op that looks up is split as its result says: the table, or logits, would be moved for it. */
+static bool is_looked_up(const struct finder *finder, uint32_t slot, const struct spmd_form *form,
+                         const struct spmd_form *wanted)
+{
+    uint32_t space = finder->slot_space[slot];
+    const struct plan_cell *cells = plan_space(finder->plan, space);
+    for (uint32_t axis = 0; axis < finder->mesh->axis_count; axis++)
+        if (form->at[axis] >= SPMD_PARTIAL && form->at[axis] != SPMD_REPLICATED &&
+            wanted->at[axis] != SPMD_REPLICATED && cells[axis].factor != NDA_NO_FACTOR &&
+            finder->n->factors[finder->n->spaces[space].factors + cells[axis].factor].kind == NDA_LOOKUP)
+            return true;
+    return false;
+}
+
 /* The definition's form, then one candidate for each other form that uses want. A definition that is
- * partial is reduced into the form of its first use, where that adds no axis to a dim that the op splits:
- * XLA's partitioner would not see the op's own split behind it. */
+ * partial is reduced into the form of its first use, where that adds no axis to a dim that the op splits and
+ * it was not looked up over that axis: XLA's partitioner would not see the op's own split behind it. */
 static void consider(struct finder *finder, uint32_t slot)
 {
     const struct nda *n = finder->n;
@@ -196,9 +212,10 @@ static void consider(struct finder *finder, uint32_t slot)
         form_at(finder, uses[i], &wanted[i]);
         drop_partial(&wanted[i]);
     }
-    bool partial = is_partial(&own);
+    bool partial = is_partial(&own),
+         found = count && !argument && is_looked_up(finder, slot, &own, &wanted[0]);
     drop_partial(&own);
-    if (partial && count && !disagree(finder, value, &own, &wanted[0]))
+    if (partial && count && !found && !disagree(finder, value, &own, &wanted[0]))
         own = wanted[0];
     if (!argument)
         add_candidate(finder, value, &own, NULL, 0);
@@ -302,10 +319,9 @@ static bool any_blurs(const struct finder *finder, uint32_t space)
 
 /* ops that make much of much data, split otherwise than the plan does: what moves there, and what it takes in
  * memory, the model can only guess */
-static uint32_t astray(const struct finder *finder)
+static void count_astray(const struct finder *finder, struct moved *moved)
 {
     const struct nda *n = finder->n;
-    uint32_t count = 0;
     for (uint32_t space = 0; space < n->space_count; space++) {
         if (n->spaces[space].kind != NDA_SPACE_OP || (finder->gone && finder->gone[space]))
             continue;
@@ -317,12 +333,12 @@ static uint32_t astray(const struct finder *finder)
                                *is = plan_space(&finder->made, space);
         for (uint32_t axis = 0; axis < finder->mesh->axis_count; axis++)
             if (wanted[axis].factor != is[axis].factor) {
-                count++;
+                moved->astray++;
                 break;
             }
-        count += any_blurs(finder, space);
+        moved->blurred += any_blurs(finder, space);
     }
-    return count;
+    moved->astray += moved->blurred;
 }
 
 static enum error_code measure_deferred(struct finder *finder, int64_t *bytes, struct error *e)
@@ -343,9 +359,11 @@ enum error_code constraints_measure(struct finder *finder, const struct moved *m
 {
     propagate_run(finder->propagate, finder->plan, finder->list, finder->on,
                   (uint32_t)finder->candidates.count, &finder->made);
-    finder->left -= finder->sums ? 2 * finder->run_ops : finder->run_ops;
+    finder->over |= finder->late && finder->late(finder->late_user);
+    finder->left = finder->over ? 0 : finder->left - (finder->sums ? 2 : 1) * finder->run_ops;
     finder->runs++;
-    *moved = (struct moved){0, 0, astray(finder)};
+    *moved = (struct moved){0};
+    count_astray(finder, moved);
     if (most && !constraints_good(moved, most))
         return ERROR_OK;
     TRY(spmd_walk(finder->context, &finder->made, &finder->compiler, &finder->local, e));
@@ -565,6 +583,8 @@ static enum error_code shorten_from_none(struct finder *finder, const struct mov
 {
     bool found = false;
     TRY(grow(finder, most, &found, e));
+    if (!found && finder->over)
+        return error_set(e, ERROR_CANCELLED, "the time for a list of constraints is over");
     return found ? shorten_grown(finder, most, e) : shortest(finder, most, e);
 }
 
@@ -589,8 +609,9 @@ enum error_code constraints_search(struct finder *finder, struct spmd_constraint
     TRY(constraints_measure(finder, NULL, &all, e));
     finder->left -= finder->run_ops;
     TRY(measure_deferred(finder, &out->all_bytes, e));
-    struct moved most = {larger(all.bytes, out->plan_bytes), larger(out->all_bytes, out->plan_bytes),
-                         all.astray};
+    struct moved most = {.bytes = larger(all.bytes, out->plan_bytes),
+                         .deferred = larger(out->all_bytes, out->plan_bytes),
+                         .astray = all.astray};
     finder->sums = all.bytes > most.deferred + most.deferred / SLACK;
     all.deferred = finder->sums ? out->all_bytes : 0;
     most.bytes += most.bytes / SLACK;
@@ -608,6 +629,10 @@ enum error_code constraints_search(struct finder *finder, struct spmd_constraint
             TRY(constraints_on_fold(finder, &most, &found, e));
         if (!found)
             TRY(shorten_from_none(finder, &most, e));
+        if (!found && !finder->over && count_on(finder) > MANY) {
+            finder->left += (int64_t)MORE * finder->effort;
+            TRY(shorten_standing(finder, true, &most, e));
+        }
     }
     out->specs_bytes = specs.bytes;
     out->list_bytes = finder->now.bytes;
@@ -684,16 +709,23 @@ void constraints_close(struct finder *finder)
 
 enum error_code spmd_constraints_find(const struct plan_context *context, const struct plan *plan,
                                       const struct spmd_options *options, const struct fold *fold,
-                                      int64_t effort, struct spmd_constraints *out, struct error *e)
+                                      const struct spmd_constraints_limits *limits,
+                                      struct spmd_constraints *out, struct error *e)
 {
+    static const struct spmd_constraints_limits none = {0};
+    const struct spmd_constraints_limits *own = limits ? limits : &none;
     struct finder finder = {.context = context,
                             .plan = plan,
                             .options = options,
                             .known = fold,
-                            .effort = effort ? effort : EFFORT};
+                            .effort = own->effort ? own->effort : EFFORT,
+                            .late = own->late,
+                            .late_user = own->late_user};
     memset(out, 0, sizeof *out);
     TRY(constraints_open(&finder, e));
     enum error_code code = constraints_search(&finder, out, e);
+    if (!code)
+        code = constraints_weigh(&finder, e);
     hand_over(&finder, out);
     if (code != ERROR_OK)
         spmd_constraints_release(out);

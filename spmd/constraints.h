@@ -20,14 +20,21 @@ struct spmd_constraints {
     uint32_t runs; /* of the model */
 };
 
+/* effort: ops visited at most, over all runs of the model (0: as many as a report affords). late: is the time
+ * over? asked before each run; a list that is good by then is the answer, shortened or not; NULL: never. */
+struct spmd_constraints_limits {
+    int64_t effort;
+    bool (*late)(void *user);
+    void *late_user;
+};
+
 struct fold;
 /* plan, fold: borrowed during the call; fold: of context's program, where there is one already, else NULL.
- * effort: ops visited at most, over all runs of the model (0: as many as a report affords). Errors: of the
- * walk. */
+ * limits: NULL: none of its own. Errors: of the walk; ERROR_CANCELLED: late before there was a good list. */
 enum error_code spmd_constraints_find(const struct plan_context *context, const struct plan *plan,
                                       const struct spmd_options *options, const struct fold *fold,
-                                      int64_t effort, struct spmd_constraints *out,
-                                      struct error *e) BASE_CHECKED;
+                                      const struct spmd_constraints_limits *limits,
+                                      struct spmd_constraints *out, struct error *e) BASE_CHECKED;
 void spmd_constraints_release(struct spmd_constraints *constraints); /* zeroed is fine */
 
 /* axes of each dim of a value under a form, major first; false: its blocks are no ranges of the dims, so that

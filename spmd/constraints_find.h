@@ -17,7 +17,8 @@ struct candidate {
 struct moved {
     int64_t bytes,
         deferred; /* deferred: by somebody who adds partial sums as the plan does; 0: is the same */
-    uint32_t astray;
+    uint32_t astray,
+        blurred; /* products and the like: split otherwise, or not as XLA sees them; the latter */
 };
 
 struct finder {
@@ -38,9 +39,12 @@ struct finder {
     struct propagate_constraint *list;
     bool *on;
     uint32_t class_count;
-    int64_t effort, left; /* ops that may be visited, and may still be */
-    struct moved now;     /* what stands comes to */
-    bool sums;            /* partial sums that are reduced where they are made cost */
+    int64_t effort, left;     /* ops that may be visited, and may still be */
+    bool (*late)(void *user); /* struct spmd_constraints_limits */
+    void *late_user;
+    bool over;        /* late: no run more */
+    struct moved now; /* what stands comes to */
+    bool sums;        /* partial sums that are reduced where they are made cost */
     uint32_t runs;
     const struct fold *known; /* of the program, for who wants one; NULL */
     /* of a program with layers left out (constraints_fold.c); else NULL */
@@ -62,6 +66,8 @@ bool constraints_good(const struct moved *moved, const struct moved *most);
 /* finder->on, finder->now, and out but for its list */
 enum error_code constraints_search(struct finder *finder, struct spmd_constraints *out,
                                    struct error *e) BASE_CHECKED;
+/* constraints_worth.c: worth_bytes of what is on, as far as runs are afforded; what is on stays */
+enum error_code constraints_weigh(struct finder *finder, struct error *e) BASE_CHECKED;
 /* constraints_fold.c: of a deep program the choice that is found on its fold, where that is as good a choice
  * on the whole (*found), and what it comes to. Equal layers are decided alike, by as many runs at any
  * depth. */

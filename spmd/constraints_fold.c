@@ -214,11 +214,14 @@ enum error_code constraints_on_fold(struct finder *finder, const struct moved *m
                                 .plan = finder->plan,
                                 .options = finder->options,
                                 .effort = finder->effort,
+                                .late = finder->late,
+                                .late_user = finder->late_user,
                                 .fold = cut.fold,
                                 .gone = cut.gone};
         code = constraints_open(&folded, e);
         if (code == ERROR_OK) {
             code = search_cut(&cut, &folded, finder, e);
+            finder->over |= folded.over;
             constraints_close(&folded);
         }
         if (code == ERROR_OK)

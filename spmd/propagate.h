@@ -25,6 +25,7 @@ struct propagate_constraint {
     struct spmd_form form;
     const uint32_t *uses; /* slots, borrowed; NULL: all of them, and the definition */
     uint32_t use_count;
+    int64_t worth_bytes; /* of a list that was found: what moves more without it; -1: not known */
 };
 
 /* gone: by space, those that are not there (of a program with layers left out), borrowed; NULL: none */

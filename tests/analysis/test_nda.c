@@ -475,6 +475,26 @@ static void heads_are_attentions_alone(void **state)
     assert_int_equal(colors_of_role(subject.nda, NDA_COLOR_EXPERT), 0);
     expect_label(subject.nda, "params/q", 1, "heads");
     subject_close(&subject);
+    /* heads behind a rank that queries are made of; experts all of which see all tokens, chosen one hot */
+    load(&subject, "tests/analysis/data/latent_attention.mlir.gz");
+    expect_label(subject.nda, "state/params/layers/0/q_up", 1, "heads");
+    expect_label(subject.nda, "state/params/layers/1/kv_up", 1, "heads");
+    expect_label(subject.nda, "state/params/layers/0/o", 0, "heads");
+    expect_label(subject.nda, "state/params/layers/0/e_up", 0, "experts");
+    expect_label(subject.nda, "state/params/layers/0/e_up", 2, "ffn");
+    expect_label(subject.nda, "state/params/layers/1/s_down", 0, "ffn_2");
+    subject_close(&subject);
+    /* latents attend to positions of another number, then to themselves */
+    load(&subject, "tests/analysis/data/attended.mlir.gz");
+    expect_label(subject.nda, "state/params/latents", 0, "sequence");
+    expect_label(subject.nda, "batch/0", 1, "sequence_2");
+    subject_close(&subject);
+    /* what the layers are conditioned on is another table's width */
+    load(&subject, "tests/analysis/data/two_tables.mlir.gz");
+    expect_label(subject.nda, "state/params/label", 1, "embed_2");
+    expect_label(subject.nda, "state/params/layers/0/ada", 0, "embed_2");
+    expect_label(subject.nda, "state/params/layers/0/up", 0, "embed");
+    subject_close(&subject);
     (void)state;
 }
 

@@ -109,6 +109,32 @@ def test_loops():
         same(function(*args), jax.jit(by_hand(function, [each]))(*args))
 
 
+def test_some_uses():
+    """Of an argument, of a slice that a scan's body reads and of what it carries and reads: constrained where the uses that are named read
+    it, and nowhere else."""
+    def function(x, w, y):
+        def body(h, w):
+            return h @ w + jnp.sin(w).sum() + jnp.sin(h) + y.sum() * jnp.sin(y), None
+        return jax.lax.scan(body, x, w)[0], x.T @ x, jnp.sin(x)
+
+    line = test_some_uses.__code__.co_firstlineno
+    args, spec = (jnp.ones((16, 16)) / 16, jnp.ones((3, 16, 16)) / 16, jnp.ones((16, 16))), jax.sharding.PartitionSpec("data")
+    mesh = jax.sharding.Mesh(np.asarray(jax.devices()).reshape(4, 2), ("data", "model"))
+    outside, dot, sine = (("stablehlo.sine", f"test_constrain.py:{line + 6}", "f/sin"),
+                          *((op, f"test_constrain.py:{line + 5}", f"f/while/body/{name}") for op, name in (("stablehlo.dot_general", "dot_general"), ("stablehlo.sine", "sin"))))
+    for op, at, occurrence, alike, use in (("argument", "x", 0, 0, outside), ("stablehlo.reshape", line + 6, 0, 1, dot),
+                                           ("loop value", line + 6, 0, 1, dot), ("loop input", line + 6, 0, 1, sine)):
+        place = at if op == "argument" else f"test_constrain.py:{at}"
+        each = constraining.Constraint(op, place, "", occurrence, alike, "f32[16,16]", spec, (), (use,))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", toast.DoubtfulConstraintWarning)
+            made = jax.make_jaxpr(constraining.constrained(function, [each], mesh, ["x", "w", "y"]))(*args)
+        read = [other.primitive.name for jaxpr in (made.jaxpr, *(eqn.params["jaxpr"].jaxpr for eqn in made.eqns if "jaxpr" in eqn.params)) for eqn in jaxpr.eqns
+                if eqn.primitive.name == "sharding_constraint" for other in jaxpr.eqns if eqn.outvars[0] in other.invars]
+        assert read == [use[2].rpartition("/")[2]], (op, read, made)
+        same(function(*args), jax.jit(constraining.constrained(function, [each], mesh, ["x", "w", "y"]))(*args))
+
+
 def test_results_of_loops():
     """A module's loop hands on what it only reads before what it makes: of two results alike the second is what the scan stacks."""
     def function(x, w):
@@ -228,8 +254,8 @@ def summed(op, line, name, kind, dims, occurrence=0, alike=1):
     """a sum over data (and model, of two leading dimensions) whose operands' dims are cut so"""
     leading = (("data",), ("model",)) if any(1 in leads for _, cut in dims for leads in cut) else (("data",),)
     rank = kind.count(",") + 1
-    return listed.Sum(op, f"test_constrain.py:{line}", name, occurrence, alike, kind, jax.sharding.PartitionSpec(*[None] * rank), (), (), leading,
-                      tuple(listed.Cut(operand, tuple(tuple(leading[lead][0] for lead in leads) for leads in cut), cut) for operand, cut in dims))
+    return listed.Sum(op, f"test_constrain.py:{line}", name, occurrence, alike, kind, jax.sharding.PartitionSpec(*[None] * rank), (), (), leading=leading,
+                      cuts=tuple(listed.Cut(operand, tuple(tuple(leading[lead][0] for lead in leads) for leads in cut), cut) for operand, cut in dims))
 
 
 def test_sums():
@@ -309,6 +335,15 @@ def test_not_found():
         assert "constraints are of values" in str(error), error
     else:
         raise AssertionError("constraints that are nowhere are dropped")
+    each = listed.Constraint("stablehlo.tanh", "test_constrain.py:1", "f/tanh", 0, 1, "f32[8]", jax.sharding.PartitionSpec("data"), (), (), 90)
+    for moved in (1000, 800):       # worth a tenth of it at most, or more
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            try:
+                jax.make_jaxpr(constraining.constrained(jnp.sin, [each], plan.mesh, [], (), moved))(jnp.ones(8))
+                assert moved == 1000 and any("90 bytes a device more than 1,000" in str(each.message) for each in said), said
+            except toast.PlanMismatch:
+                assert moved == 800
 
 
 def test_bytes():
@@ -319,7 +354,7 @@ def test_bytes():
 
 
 if __name__ == "__main__":
-    sys.exit(support.run_all(*([test_bytes] if sys.argv[1:] == ["bytes"] else [test_numbers, test_each_once, test_in_scan, test_loops,
+    sys.exit(support.run_all(*([test_bytes] if sys.argv[1:] == ["bytes"] else [test_numbers, test_each_once, test_in_scan, test_loops, test_some_uses,
                                                                                          test_results_of_loops, test_results_of_loops_that_read_weights,
                                                                                          test_remat_and_functions, test_scopes, test_products_are_seen,
                                                                                          test_doubt, test_said, test_sums, test_sums_of_loops, test_not_found])))

@@ -1,6 +1,7 @@
 /* timeout: 240 */
 /* The answer gives way to the better plans that its report comes upon: from the pins alone, from a plan of
- * factors (a network's), and not where the search was cut short. */
+ * factors (a network's), and not where the search was cut short. A proof that has begun ends with the
+ * time. */
 #include "support.h"
 
 #include "api/request.h"
@@ -135,8 +136,46 @@ static void from_factors(void **unused)
     close_job(&planned);
 }
 
+static void note_proof(const char *stage, void *user)
+{
+    *(bool *)user |= strcmp(stage, "proof") == 0;
+}
+
+static bool late_with_proof(enum planner_share share, void *user)
+{
+    (void)share;
+    return *(const bool *)user;
+}
+
+/* the time is over when the proof has begun: it ends, and the report says that it was left out */
+static void proofs_end_with_the_time(void **unused)
+{
+    struct planned planned;
+    struct search_plan start = {.found_by = "mcts"};
+    struct planner_outcome outcome;
+    struct error e;
+    bool proves = false;
+    open_job(SUPPORT_MODELS "small/t2b.mlir", &planned);
+    price(&planned, plan_context_start(planner_job_context(planned.job)), &start);
+    struct planner_request *request = &planned.request->planning;
+    request->stage = note_proof;
+    request->late = late_with_proof;
+    request->stage_user = request->late_user = &proves;
+    struct search_state *state = mem_zalloc(1, sizeof *state);
+    state->best = start;
+    ASSERT_OK(planner_job_finish(planned.job, state, NULL, false, &outcome, &e), &e);
+    free(state);
+    assert_true(proves && (outcome.report->cut & REPORT_CUT_PROOF));
+    assert_false(outcome.proved || outcome.report->reproducible);
+    assert_string_equal(outcome.report->proof_status, "not_run");
+    assert_string_equal(outcome.report->proof_reason, "deadline");
+    planner_outcome_release(&outcome);
+    close_job(&planned);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(from_nothing), cmocka_unit_test(from_factors)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(from_nothing), cmocka_unit_test(from_factors),
+                                       cmocka_unit_test(proofs_end_with_the_time)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

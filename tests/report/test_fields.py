@@ -102,7 +102,7 @@ def check_plan(p):
         members(d, 'group axis bits scope at worth_ps', 'decision of plan.json')
         check(d['at'] == 'last' and d['scope'] in ('all', 'update', 'regather', 'whole'), d)
     for c in p['constraints']:
-        members(c, 'op location name result occurrence alike type dims partition_spec arguments uses', 'constraint')
+        members(c, 'op location name result occurrence alike type dims partition_spec arguments uses worth_bytes', 'constraint')
         check(c['occurrence'] < c['alike'] or c['op'] == 'argument', f'occurrence: {c}')
         for u in c['uses'] or ():
             members(u, 'op location name', 'use of a constraint')

@@ -183,7 +183,10 @@ static void check_outside_conditions(const struct ir_program *program, const str
     }
 }
 
-static void check_list(const char *name, const char *plan_name, bool wanted)
+static const struct spmd_constraints_limits no_effort = {.effort = 1};
+
+/* weighed: lists whose one constraint's worth is what the specs alone move more */
+static void check_list(const char *name, const char *plan_name, bool wanted, uint32_t *weighed)
 {
     struct model model;
     struct plan plan;
@@ -192,9 +195,9 @@ static void check_list(const char *name, const char *plan_name, bool wanted)
     model_open(&model, name, "data=4,model=2");
     plan_of(&model, plan_name, &plan);
     struct spmd_options options = spmd_default_options(&model.mesh);
-    ASSERT_OK(spmd_constraints_find(model.context, &plan, &options, NULL, 0, &list, &e), &e);
-    ASSERT_OK(spmd_constraints_find(model.context, &plan, &options, NULL, 0, &again, &e), &e);
-    ASSERT_OK(spmd_constraints_find(model.context, &plan, &options, NULL, 1, &none, &e), &e);
+    ASSERT_OK(spmd_constraints_find(model.context, &plan, &options, NULL, NULL, &list, &e), &e);
+    ASSERT_OK(spmd_constraints_find(model.context, &plan, &options, NULL, NULL, &again, &e), &e);
+    ASSERT_OK(spmd_constraints_find(model.context, &plan, &options, NULL, &no_effort, &none, &e), &e);
     print_message("%s %s: %u of %u constraints, %u runs; bytes: plan %lld, specs %lld, list %lld\n", name,
                   plan_name, list.count, list.candidates, list.runs, (long long)list.plan_bytes,
                   (long long)list.specs_bytes, (long long)list.list_bytes);
@@ -206,6 +209,15 @@ static void check_list(const char *name, const char *plan_name, bool wanted)
     assert_true(wanted ? none.count == none.candidates : none.count == 0); /* no effort, no list */
     check_outside_conditions(model.nda->program, &none); /* all candidates, where any is wanted */
     assert_int_equal(list.count, again.count);
+    for (uint32_t i = 0; i < none.count; i++)
+        assert_int_equal(none.list[i].worth_bytes, -1);
+    if (list.count == 1 && list.list[0].worth_bytes >= 0) {
+        int64_t more = list.specs_bytes - list.list_bytes;
+        if (list.deferred_bytes == list.list_bytes) /* no sums: of both what is reduced where it is made */
+            assert_int_equal(list.list[0].worth_bytes, more > 0 ? more : 0);
+        assert_true(list.list[0].worth_bytes <= (more > 0 ? more + list.list_bytes : 0));
+        *weighed += list.list[0].worth_bytes > 0;
+    }
     for (uint32_t i = 0; i < list.count; i++) {
         struct plan_sharding sharding;
         assert_int_equal(list.list[i].value, again.list[i].value);
@@ -267,7 +279,7 @@ static void test_products_are_seen(void **state)
     give_op(&model, &plan, IR_DOT_GENERAL, 0, 0, 0);
     give_op(&model, &plan, IR_DOT_GENERAL, 0, 1, 1);
     struct spmd_options options = spmd_default_options(&model.mesh);
-    ASSERT_OK(spmd_constraints_find(model.context, &plan, &options, NULL, 0, &list, &e), &e);
+    ASSERT_OK(spmd_constraints_find(model.context, &plan, &options, NULL, NULL, &list, &e), &e);
     for (uint32_t i = 0; i < list.count; i++) {
         const struct propagate_constraint *constraint = &list.list[i];
         uint32_t op = model.nda->program->values[constraint->value].op;
@@ -280,15 +292,88 @@ static void test_products_are_seen(void **state)
     model_close(&model);
 }
 
+static const char looked_up[] =
+    "func.func @main(%t: tensor<64x16xf32>, %i: tensor<32x1xi32>) -> tensor<32x16xf32> {\n"
+    "  %y = \"stablehlo.gather\"(%t, %i) {dimension_numbers = #stablehlo.gather<offset_dims = [1], "
+    "collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, "
+    "16>, "
+    "indices_are_sorted = false} : (tensor<64x16xf32>, tensor<32x1xi32>) -> tensor<32x16xf32>\n"
+    "  %z = stablehlo.tanh %y : tensor<32x16xf32>\n"
+    "  return %z : tensor<32x16xf32>\n}\n";
+
+/* A table that is split, its rows wanted split over the same axis: what is found is summed up, and the list
+ * says that it is whole there; split as its reader wants it, the table would be moved instead. */
+static void test_lookups(void **state)
+{
+    struct model model;
+    struct plan plan;
+    struct error e = {0};
+    struct spmd_constraints list;
+    (void)state;
+    open_small(&model, looked_up, "a=4");
+    plan_init(&plan, model.nda, &model.mesh);
+    give(&model, &plan, 0, 0, 0);
+    give_op(&model, &plan, IR_GATHER, 0, 0, 0);
+    give_op(&model, &plan, IR_TANH, 0, 0, 0);
+    assert_int_equal(plan_apply_factor(model.context, &plan, model.nda->result_spaces[0], 0, 0), 1);
+    struct spmd_options options = spmd_default_options(&model.mesh);
+    ASSERT_OK(spmd_constraints_find(model.context, &plan, &options, NULL, NULL, &list, &e), &e);
+    assert_int_equal(list.plan_bytes, 32 * 16 * 4); /* a reduce_scatter's operand */
+    assert_int_equal(list.list_bytes, list.plan_bytes);
+    assert_int_equal(list.all_bytes, list.plan_bytes);
+    spmd_constraints_release(&list);
+    plan_release(&plan);
+    model_close(&model);
+}
+
+static bool count_down(void *user)
+{
+    uint32_t *left = user;
+    return *left == 0 || --*left == 0;
+}
+
+/* When the time is over there is a list that is good, longer than it need be, or none. */
+static void test_time(void **state)
+{
+    struct model model;
+    struct plan plan;
+    struct error e = {0};
+    struct spmd_constraints list;
+    uint32_t none = 0, found = 0;
+    (void)state;
+    model_open(&model, "small/t2b_scan.mlir", "data=4,model=2");
+    plan_of(&model, "fsdp:data+megatron:model", &plan);
+    struct spmd_options options = spmd_default_options(&model.mesh);
+    for (uint32_t runs = 1; runs <= 32; runs *= 2) {
+        uint32_t left = runs;
+        struct spmd_constraints_limits limits = {.late = count_down, .late_user = &left};
+        enum error_code code =
+            spmd_constraints_find(model.context, &plan, &options, NULL, &limits, &list, &e);
+        assert_true(code == ERROR_OK || (code == ERROR_CANCELLED && !found));
+        none += code != ERROR_OK;
+        if (code != ERROR_OK)
+            continue;
+        found++;
+        assert_true(list.list_bytes <= list.specs_bytes && list.runs <= runs);
+        assert_int_equal(list.list[0].worth_bytes, -1);
+        spmd_constraints_release(&list);
+    }
+    assert_true(none > 0 && found > 0);
+    plan_release(&plan);
+    model_close(&model);
+}
+
 static void test_lists(void **state)
 {
+    uint32_t weighed = 0;
     (void)state;
-    check_list("small/t2b.mlir", "batch:data+megatron:model", false);
-    check_list("small/t2b.mlir", "fsdp:data+megatron:model", true);
-    check_list("small/t2b.mlir", "fsdp:data", true);
-    check_list("small/t2b_scan.mlir", "fsdp:data+megatron:model", true);
-    check_list("small/gpt.mlir", "fsdp:data+megatron:model", true);
-    check_list("small/itx.mlir", "fsdp:data+megatron:model", true);
+    check_list("small/t2b.mlir", "batch:data+megatron:model", false, &weighed);
+    check_list("small/t2b.mlir", "fsdp:data+megatron:model", true, &weighed);
+    check_list("small/t2b.mlir", "fsdp:data", true, &weighed);
+    check_list("small/t2b_scan.mlir", "fsdp:data+megatron:model", true, &weighed);
+    check_list("small/gpt.mlir", "fsdp:data+megatron:model", true, &weighed);
+    check_list("small/itx.mlir", "fsdp:data+megatron:model", true, &weighed);
+    assert_true(weighed > 0);
 }
 
 enum { LAYERS = 12, WAYS = 3 }; /* constraints of a layer are at its product, its tanh or its weight's use */
@@ -335,14 +420,17 @@ static void test_deep(void **state)
     struct spmd_constraints list;
     struct text text = {0};
     uint32_t seen[LAYERS][WAYS] = {{0}}, first = IR_NONE;
+    int64_t worth[LAYERS][WAYS] = {{0}}, all = 0;
     (void)state;
     deep_text(&text);
     open_small(&model, text.at, "a=4");
     const struct ir_program *program = model.nda->program;
     deep_plan(&model, &plan);
     struct spmd_options options = spmd_default_options(&model.mesh);
-    ASSERT_OK(spmd_constraints_find(model.context, &plan, &options, NULL,
-                                    30 * (int64_t)model.nda->space_count, &list, &e),
+    ASSERT_OK(spmd_constraints_find(
+                  model.context, &plan, &options, NULL,
+                  &(struct spmd_constraints_limits){.effort = 30 * (int64_t)model.nda->space_count}, &list,
+                  &e),
               &e);
     print_message("%u of %u constraints, %u runs; bytes: plan %lld, specs %lld, list %lld\n", list.count,
                   list.candidates, list.runs, (long long)list.plan_bytes, (long long)list.specs_bytes,
@@ -354,13 +442,17 @@ static void test_deep(void **state)
         first = program->ops[op].code == IR_DOT_GENERAL ? op : IR_NONE;
     for (uint32_t i = 0; i < list.count; i++) {
         const struct ir_value *value = &program->values[list.list[i].value];
-        if (value->op == IR_NONE)
-            seen[value->index - 1][2]++;
-        else
-            seen[(value->op - first) / 2][(value->op - first) % 2]++;
+        uint32_t layer = value->op == IR_NONE ? value->index - 1 : (value->op - first) / 2;
+        uint32_t way = value->op == IR_NONE ? 2 : (value->op - first) % 2;
+        seen[layer][way]++;
+        worth[layer][way] += list.list[i].worth_bytes;
+        all += list.list[i].worth_bytes;
     }
-    for (uint32_t layer = 3; layer + 2 < LAYERS; layer++)
+    for (uint32_t layer = 3; layer + 2 < LAYERS; layer++) {
         assert_memory_equal(seen[layer], seen[2], sizeof seen[2]);
+        assert_memory_equal(worth[layer], worth[2], sizeof worth[2]);
+    }
+    assert_in_range(all, 1, list.specs_bytes);
     spmd_constraints_release(&list);
     plan_release(&plan);
     model_close(&model);
@@ -381,7 +473,7 @@ static void test_runs_are_apart(void **state)
     plan_of(&model, "fsdp:data+megatron:model", &plans[0]);
     plan_of(&model, "batch:data", &plans[1]);
     struct spmd_options options = spmd_default_options(&model.mesh);
-    ASSERT_OK(spmd_constraints_find(model.context, &plans[0], &options, NULL, 1, &all, &e), &e);
+    ASSERT_OK(spmd_constraints_find(model.context, &plans[0], &options, NULL, &no_effort, &all, &e), &e);
     assert_true(all.count > 20); /* no effort: all candidates */
     bool *on = mem_zalloc(all.count, sizeof *on);
     struct propagate *propagate = propagate_create(model.context, NULL);
@@ -413,6 +505,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_products),      cmocka_unit_test(test_conflicts),
         cmocka_unit_test(test_constraint),    cmocka_unit_test(test_products_are_seen),
+        cmocka_unit_test(test_lookups),       cmocka_unit_test(test_time),
         cmocka_unit_test(test_lists),         cmocka_unit_test(test_deep),
         cmocka_unit_test(test_runs_are_apart)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,8 +4,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from zoo_common import (bf16, cross_entropy, cross_entropy_one_hot, f32, i32, layer_norm, lowered, momentum, norm, sgd,
-                        train, typed)
+from zoo_common import (bf16, cross_entropy, cross_entropy_one_hot, f32, i32, layer_norm, lowered, momentum, norm,
+                        sgd, train, typed)
 
 NHWC = ("NHWC", "HWIO", "NHWC")
 
@@ -111,6 +111,38 @@ def diffusion(k):
               "grow": f32(3, 3, C, C), "q": f32(C, C), "k": f32(C, C), "v": f32(C, C), "out": f32(3, 3, C, 3),
               "up": {**res, "w1": f32(3, 3, 2 * C, C), "skip": f32(1, 1, 2 * C, C)}}
     return train(loss, params, f32(B, N, N, 3), typed(jnp.uint32, 2))
+
+
+def conditioned(k):
+    """a diffusion transformer deep enough to be folded: shifts, scales and gates of its norms are made of one embedding; steps are counted"""
+    B, S, C, D, H, L = 8 * k, 8 * k, 8, 24 * k, 2, 6
+
+    def plain_norm(x):
+        mean = x.mean(-1, keepdims=True)
+        return (x - mean) * lax.rsqrt(((x - mean) ** 2).mean(-1, keepdims=True) + 1e-6)
+
+    def layer(x, c, p):
+        shift, scale, gate, shift2, scale2, gate2 = jnp.split((jax.nn.silu(c) @ p["ada"])[:, None], 6, -1)
+        q, key, v = (t.reshape(B, S, H, D // H) for t in jnp.split((plain_norm(x) * (1 + scale) + shift) @ p["qkv"], 3, -1))
+        s = jax.nn.softmax(jnp.einsum("bqhd,bkhd->bhqk", q, key) / jnp.sqrt(D / H))
+        x = x + gate * (jnp.einsum("bhqk,bkhd->bqhd", s, v).reshape(x.shape) @ p["o"])
+        return x + gate2 * (jax.nn.gelu((plain_norm(x) * (1 + scale2) + shift2) @ p["up"]) @ p["down"])
+
+    def loss(p, x, t, noise):
+        c = jax.nn.silu(jnp.sin(t[:, None] * jnp.exp(-jnp.arange(D) / D)) @ p["t1"]) @ p["t2"]
+        x = x @ p["in"]
+        for q in p["layers"]:
+            x = layer(x, c, q)
+        return ((x @ p["out"] - noise) ** 2).mean()
+
+    def step(state, x, t, noise):
+        value, grads = jax.value_and_grad(loss)(state["params"], x, t, noise)
+        count = state["count"] + 1
+        params, m = momentum(state["params"], state["m"], grads)
+        return {"params": params, "m": m, "count": count}, value
+    each = {"ada": f32(D, 6 * D), "qkv": f32(D, 3 * D), "o": f32(D, D), "up": f32(D, 4 * D), "down": f32(4 * D, D)}
+    params = {"t1": f32(D, D), "t2": f32(D, D), "in": f32(C, D), "out": f32(D, C), "layers": [each] * L}
+    return lowered(step, {"params": params, "m": params, "count": f32()}, f32(B, S, C), f32(B), f32(B, S, C), donate=(0,))
 
 
 def masked_autoencoder(k):
@@ -561,7 +593,7 @@ def shard_map(k):
     return with_mesh(k, manual=True)
 
 
-MODELS = {f.__name__: f for f in (vit, resnet, conv_mixer, diffusion, masked_autoencoder, contrastive, vq, wavenet, video, gcn, recommender,
+MODELS = {f.__name__: f for f in (vit, resnet, conv_mixer, diffusion, conditioned, masked_autoencoder, contrastive, vq, wavenet, video, gcn, recommender,
                                   dropout_rbg, quantized, tensor_network, scans, gaussian_process, odd_sizes, scalars, many_arguments,
                                   adafactor, orthogonal, adversarial, implicit, conjugate_gradient, branches, private_gradients,
                                   physics, policy, sinkhorn, exported, with_mesh, shard_map)}

@@ -4,7 +4,8 @@ A plan names values by the op that makes them, its scope, its place in the sourc
 jaxpr is run equation by equation (weaving.py), and the results of the equations that made those ops go through
 jax.lax.with_sharding_constraint. A value that JAX makes when it lowers an equation (the sum inside logistic) is constrained as the
 equation's result of that type. Promises: derivatives, remat and scans stay what they were; a constraint whose equation is
-not found is an error, one that may be meant for another equation a warning; none is dropped. Sums that the plan adds to others
+not found is an error, or a warning where the list is worth little less without it; one that may be meant for another equation is a
+warning; none is dropped in silence. Sums that the plan adds to others
 before it reduces them are kept as summands (summing.py), which no constraint can say; one that is not found is a warning.
 """
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jax.sharding import Mesh, PartitionSpec
 
 from . import summing
 from .errors import DoubtfulConstraintWarning, PlanMismatch
@@ -37,6 +38,11 @@ class Constraints(Sequence[Constraint]):
     def __len__(self) -> int:
         return len(self._listed)
 
+    @property
+    def moved(self) -> int:
+        """What plan.constrain moves a device, by the report; 0 where it does not say."""
+        return (self._moved or {}).get("sums", 0)
+
     def __str__(self) -> str:
         lines = [str(each) for each in self._listed]
         if self._moved and self._moved["constraints"] > 1.1 * self._moved["annotated"]:
@@ -54,13 +60,22 @@ def read(listed: Sequence[dict[str, Any]], specification: Callable[[Any], Partit
                        [Sum.read(each, specification(each["dims"])) for each in sums])
 
 
-def _complain(state: Run) -> None:
-    """Of what was not found: a constraint is an error, a sum costs bytes; of values that may be others than were meant."""
+_SMALL = 0.1    # of the bytes that move: constraints that are worth less in all may be missing
+
+
+def _complain(state: Run, moved: int) -> None:
+    """Of what was not found: constraints are an error, but for such as are worth little of the bytes moved; a sum costs bytes. Of values
+    that may be others than were meant."""
     missing, lost = ([each for each, found in zip(state.wanted, state.found, strict=True) if isinstance(each, Sum) == sums and not found]
                      for sums in (False, True))
     if missing:
-        raise PlanMismatch(f"{len(missing)} of {len(state.wanted) - len(state.sums)} constraints are of values that no equation of the function makes "
-                           f"(JAX makes them when it lowers): paste these, or use plan.jit(). {missing[0]}")
+        worth = [each.worth_bytes for each in missing if each.worth_bytes is not None]
+        said = (f"{len(missing)} of {len(state.wanted) - len(state.sums)} constraints are of values that no equation of the function makes "
+                "(JAX makes them when it lowers): ")
+        if not moved or len(worth) < len(missing) or sum(worth) > _SMALL * moved:
+            raise PlanMismatch(f"{said}paste these, or use plan.jit(). {missing[0]}")
+        warnings.warn(f"{said}without them XLA moves some {sum(worth):,} bytes a device more than {moved:,}. plan.jit() moves no more. {missing[0]}",
+                      DoubtfulConstraintWarning, stacklevel=3)
     for i, (each, seen, ops) in enumerate(zip(state.wanted, state.seen, state.ops, strict=True)):
         if i not in state.sums and i not in state.alone and seen * ops != each.alike:
             warnings.warn(f"the module has {each.alike} values that look like this one, the function makes {seen}; the constraint may stand "
@@ -71,29 +86,27 @@ def _complain(state: Run) -> None:
 
 
 def constrained(step: Callable[..., Any], constraints: Sequence[Constraint], mesh: Mesh, names: Sequence[str],
-                sums: Sequence[Sum] = ()) -> Callable[..., Any]:
+                sums: Sequence[Sum] = (), moved: int = 0) -> Callable[..., Any]:
     """`step` with the constraints in it, and these sums kept as summands until others were added, for jax.jit with the plan's
-    shardings. names: of the leaves of its arguments."""
+    shardings. names: of the leaves of its arguments. moved: the bytes that it moves, by the report."""
     inner = getattr(step, "__wrapped__", step)
     wanted = (*constraints, *sums)
 
     def run(*args: Any) -> Any:
         closed, shape = jax.make_jaxpr(inner, return_shape=True)(*args)
-        leaves = jax.tree_util.tree_leaves(args)
-        for each in constraints:
-            if each.op == "argument" and each.location in names:
-                at = list(names).index(each.location)
-                leaves[at] = jax.lax.with_sharding_constraint(leaves[at], NamedSharding(mesh, each.spec))
-        state = Run(wanted, mesh, closed.jaxpr)
-        out, _ = state.evaluate(closed.jaxpr, closed.consts, leaves)
-        unseen = frozenset(i for i, seen in enumerate(state.seen) if not seen)
+
+        def evaluated(*more: Any) -> tuple[Run, list[Any]]:
+            state, leaves = Run(wanted, mesh, closed.jaxpr, *more), jax.tree_util.tree_leaves(args)
+            uses = state.arguments(names, closed.jaxpr.invars, leaves)
+            return state, state.evaluate(closed.jaxpr, closed.consts, leaves, uses)[0]
+
+        state, out = evaluated()
+        unseen = frozenset(i for i, seen in enumerate(state.seen) if not seen and wanted[i].op != "argument")
         if unseen:
-            state = Run(wanted, mesh, closed.jaxpr, lowered=unseen)
-            out, _ = state.evaluate(closed.jaxpr, closed.consts, leaves)
+            state, out = evaluated(None, unseen)
         if state.several():
-            state = Run(wanted, mesh, closed.jaxpr, state.several(), unseen)
-            out, _ = state.evaluate(closed.jaxpr, closed.consts, leaves)
-        _complain(state)
+            state, out = evaluated(state.several(), unseen)
+        _complain(state, moved)
         return jax.tree_util.tree_unflatten(jax.tree_util.tree_structure(shape), [summing.whole(x) for x in out])
 
     return run

@@ -19,18 +19,19 @@ class Constraint:
     spec: PartitionSpec
     arguments: tuple[str, ...]  # what the value is made of
     uses: tuple[tuple[str, str, str], ...]  # ("stablehlo.dot_general", "model.py:40", name): only these read it so; empty: all do
+    worth_bytes: int | None = None  # what XLA moves more without it, by the model; None: not known
 
     @classmethod
     def read(cls, each: dict[str, Any], spec: PartitionSpec) -> Constraint:
         """Of plan.json's entry."""
         uses = tuple((use["op"], use["location"], use.get("name", "")) for use in each.get("uses") or ())
         return cls(each["op"], each["location"], each.get("name", ""), each["occurrence"], each["alike"], each["type"], spec,
-                   tuple(each["arguments"]), uses)
+                   tuple(each["arguments"]), uses, each.get("worth_bytes"))
 
     def __str__(self) -> str:
         which = f", number {self.occurrence + 1} of {self.alike}" if self.alike > 1 else ""
         only = f"; only where {', '.join(f'{op} at {place}' for op, place, _ in sorted(set(self.uses)))} reads it" if self.uses else ""
-        made = f", made of {', '.join(self.arguments)}" if self.arguments else ""
+        made = f", made of {', '.join(self.arguments)}" if self.arguments and self.op != "argument" else ""
         return f"x = jax.lax.with_sharding_constraint(x, {self.spec})  # {self.type} of {self.op} at {self.location}{which}{made}{only}"
 
 

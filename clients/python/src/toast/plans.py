@@ -127,7 +127,7 @@ class Plan(PlanFiles):
         out_shardings. Unlike jit(), derivatives, remat and scans stay the function's own. Sums that the plan adds to others before it
         reduces them (the two gradients of a tied embedding, what a scan accumulates) are added so here, too."""
         listed = self.constraints
-        return constraining.constrained(step, listed, self.mesh, [leaf.name for leaf in self.step.leaves], listed.sums)
+        return constraining.constrained(step, listed, self.mesh, [leaf.name for leaf in self.step.leaves], listed.sums, listed.moved)
 
     @property
     def alternatives(self) -> list[Plan]:

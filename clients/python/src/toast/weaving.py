@@ -148,6 +148,12 @@ class _Loop:
     carries: int
     begins: int                 # the operand that the first of these begins with
 
+    def inside(self, operand: int) -> Any:
+        """The variable that a body has for an operand; of what a scan slices, for the slice."""
+        last = self.bodies[-1]
+        own = self.begins - len(last.constants)     # a while's condition has constants of its own
+        return (last if operand >= own else self.bodies[0]).closed.jaxpr.invars[operand - own if operand >= own else operand]
+
     @staticmethod
     def of(eqn: Any) -> _Loop:
         params, variables = eqn.params, list(eqn.invars)
@@ -206,7 +212,7 @@ class Run:
         """jaxpr: that will be evaluated. ops: of each constraint, how many ops alike its equation becomes (several(); x ** 3 is two
         multiplications). lowered: constraints whose value no equation makes: the result, of the same type, of one that lowers to such
         an op gets it."""
-        self.wanted = [each for each in constraints if each.op != "argument"]
+        self.wanted = list(constraints)
         self.sums = {i: each for i, each in enumerate(self.wanted) if isinstance(each, Sum)}
         self.mesh = mesh
         self.ops = list(ops or [1] * len(self.wanted))
@@ -243,16 +249,33 @@ class Run:
             return value.constrained(self.wanted[i].spec)
         return jax.lax.with_sharding_constraint(value, NamedSharding(self.mesh, self.wanted[i].spec if spec is None else spec))
 
-    def meant(self, eqn: Any, op: str, variables: Sequence[Any], prefix: str = "", sums: bool = False) -> dict[int, int]:
-        """Of variables that this op of a loop's makes: which constraint (or sum) is for which. prefix: dimensions before their own."""
+    def arguments(self, names: Sequence[str], variables: Sequence[Any], leaves: list[Any]) -> _Uses:
+        """Constrains arguments that all uses read so, in place; the others by variable."""
+        uses: _Uses = {}
+        for i, each in enumerate(self.wanted):
+            if each.op == "argument" and each.location in names:
+                at = list(names).index(each.location)
+                if each.uses:
+                    uses.setdefault(variables[at], []).append((i, each))
+                else:
+                    leaves[at] = self.put(i, leaves[at])
+        return uses
+
+    def meant(self, eqn: Any, op: str, variables: Sequence[Any], prefix: str = "", sums: bool = False, read: Sequence[Any] = (),
+              uses: _Uses | None = None) -> dict[int, int]:
+        """Of variables that this op of a loop's makes: which constraint (or sum) is for which. prefix: dimensions before their own, which
+        the op that alone reads the value takes away. read: what is read in place of the variables, None where all read the same;
+        a constraint that only some uses read so is noted there, in uses."""
         out: dict[int, int] = {}
         for i, each in enumerate(self.wanted):
-            if (i in self.sums) != sums or each.op != op or each.uses or not _same_place(_place(eqn), each.location):
+            if (i in self.sums) != sums or each.op != op or not _same_place(_place(eqn), each.location):
                 continue
             for k, variable in enumerate(variables):
-                if _type_of(variable.aval, prefix) != each.type:
+                if _type_of(variable.aval, prefix) != each.type or not self.counted(i):
                     continue
-                if self.counted(i):
+                if each.uses and uses is not None and read[k] is not None:
+                    uses[read[k]] = [*uses.get(read[k], ()), (i, each)]
+                else:
                     out[k] = i
         return out
 
@@ -410,7 +433,8 @@ class Run:
 
     def body(self, eqn: Any, body: _Body, carried: dict[int, int], uses: _Uses, sums: dict[int, int]) -> Any:
         """A loop's jaxpr with constraints in it. carried, sums: of what it carries, by position."""
-        start = len(body.constants)
+        start, inside = len(body.constants), body.closed.jaxpr
+        read = self.inside(inside, body.constants, uses) | {variable: uses.pop(variable) for variable in inside.invars if variable in uses}
 
         def first(args: list[Any]) -> list[Any]:
             for k, i in sums.items():
@@ -418,7 +442,7 @@ class Run:
             for k, i in carried.items():
                 args[start + k] = self.put(i, args[start + k])
             for op, prefix in (("stablehlo.dynamic_slice", "1,"), ("stablehlo.reshape", "")):
-                for k, i in self.meant(eqn, op, body.slices, prefix).items():
+                for k, i in self.meant(eqn, op, body.slices, prefix, read=body.slices, uses=None if prefix else read).items():
                     at = start + body.carries + k
                     args[at] = self.put(i, args[at], PartitionSpec(*self.wanted[i].spec[1 if prefix else 0:]))
             return args
@@ -427,23 +451,26 @@ class Run:
             return [summing.begun(self.sums[sums[k]], x, self.mesh).array if k in sums else summing.whole(x) for k, x in enumerate(results)]
 
         returns = body.parameter != "cond_jaxpr"
-        return self.remade(body.closed, self.inside(body.closed.jaxpr, body.constants, uses), first, last if returns else _wholes,
+        return self.remade(body.closed, read, first, last if returns else _wholes,
                            {start + k: summing.sizes(self.sums[i], self.mesh) for k, i in sums.items()})
 
     def loop(self, eqn: Any, given: list[Any], uses: _Uses) -> list[Any]:
-        """A scan or a while: what it only reads, and what it stacks, is constrained outside, what it carries where the body begins. A sum
-        that it carries is summands all the way."""
+        """A scan or a while: what it only reads, and what it stacks, is constrained outside, what it carries where the body begins; what
+        only some uses read so, there. A sum that it carries is summands all the way."""
         loop = _Loop.of(eqn)
-        for k, i in self.meant(eqn, "loop input", [eqn.invars[at] for at in loop.inputs]).items():
+        sliced = range(loop.begins + loop.carries, len(eqn.invars))
+        read = [None if at in sliced else loop.inside(at) for at in loop.inputs]
+        for k, i in self.meant(eqn, "loop input", [eqn.invars[at] for at in loop.inputs], read=read, uses=uses).items():
             given[loop.inputs[k]] = self.put(i, given[loop.inputs[k]])
         outside: dict[int, int] = {}
         inside: dict[int, int] = {}
         changed = [eqn.outvars[at] for at in loop.carried]
-        for k, i in self.meant(eqn, "loop value", changed).items():
+        read = [loop.inside(loop.begins + at) if at < loop.carries else None for at in loop.carried]
+        for k, i in self.meant(eqn, "loop value", changed, read=read, uses=uses).items():
             (inside if loop.carried[k] < loop.carries else outside)[loop.carried[k]] = i
         sums = {loop.carried[k]: i for k, i in self.meant(eqn, "loop value", changed, sums=True).items() if loop.carried[k] < loop.carries}
         results_of_while = [*(eqn.invars[at] for at in loop.passed), *eqn.outvars]
-        for k, i in self.meant(eqn, "stablehlo.while", results_of_while).items():
+        for k, i in self.meant(eqn, "stablehlo.while", results_of_while, read=results_of_while, uses=uses).items():
             if k >= len(loop.passed):
                 outside[k - len(loop.passed)] = i
         for k, i in self.meant(eqn, "stablehlo.dynamic_update_slice", eqn.outvars[loop.carries:]).items():
