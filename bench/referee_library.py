@@ -31,6 +31,12 @@ MODELS = {
     "hf_bert": encoder("Bert", 128, 512, hidden_size=1024, num_hidden_layers=4, num_attention_heads=16, intermediate_size=4096),
     "hf_roformer": encoder("RoFormer", 64, 1024, vocab_size=50000, embedding_size=768, hidden_size=1536, num_hidden_layers=4,
                            num_attention_heads=12, intermediate_size=6144, max_position_embeddings=1024),
+    "hf_opt": decoder("OPT", 64, 1024, vocab_size=50272, hidden_size=2560, num_hidden_layers=4, ffn_dim=10240, num_attention_heads=32,
+                      word_embed_proj_dim=2560, max_position_embeddings=1024, dropout=0.0),
+    "hf_gptneo": decoder("GPTNeo", 64, 1024, vocab_size=50257, hidden_size=2048, num_layers=4, num_heads=16, max_position_embeddings=1024,
+                         attention_types=[[["global", "local"], 2]], window_size=256),
+    "hf_electra": encoder("Electra", 64, 512, embedding_size=1024, hidden_size=1024, num_hidden_layers=6, num_attention_heads=16,
+                          intermediate_size=4096),
     "hf_vit": ("ViT", "FlaxViTForImageClassification",
                {"hidden_size": 1664, "num_hidden_layers": 4, "num_attention_heads": 16, "intermediate_size": 8192,
                 "image_size": 224, "patch_size": 14, "num_labels": 1000}, (256, 224)),
@@ -53,15 +59,15 @@ def build(name):
         return optax.softmax_cross_entropy_with_integer_labels(logits.astype(jnp.float32), labels).mean()
 
     def next_word(parameters, data):
-        logits = model(data["ids"], params=parameters, train=False)[0]
+        logits = model(data["ids"], params=parameters)[0]
         return cross_entropy(logits[:, :-1], data["ids"][:, 1:])
 
     def masked(parameters, data):
-        logits = model(data["ids"], attention_mask=data["mask"], params=parameters, train=False)[0]
+        logits = model(data["ids"], attention_mask=data["mask"], params=parameters)[0]
         return cross_entropy(logits, data["labels"])
 
     def image(parameters, data):
-        return cross_entropy(model(data["x"], params=parameters, train=False)[0], data["labels"])
+        return cross_entropy(model(data["x"], params=parameters)[0], data["labels"])
 
     if "Image" in kind:
         pixels = jax.ShapeDtypeStruct((batch, 3, length, length), jnp.float32)

@@ -15,7 +15,7 @@
 
 #include "ir/attrs.h"
 
-static bool is_made_of_one(const struct ir_program *program, uint32_t value)
+static bool is_broadcast(const struct ir_program *program, uint32_t value)
 {
     uint32_t op = program->values[value].op;
     return op != IR_NONE && ir_opcode_family((enum ir_opcode)program->ops[op].code) == IR_FAMILY_BROADCAST;
@@ -25,7 +25,7 @@ static bool adds_rows(const struct price_program *out, uint32_t op)
 {
     const struct ir_program *program = out->nda->program;
     return out->ops[op].class == OP_UPDATE && program->ops[op].code == IR_SCATTER &&
-           program->ops[op].operand_count == 3 && is_made_of_one(program, ir_operand(program, op, 0)) &&
+           program->ops[op].operand_count == 3 && is_broadcast(program, ir_operand(program, op, 0)) &&
            ir_region_reducer(program, op, 0) == IR_ADD;
 }
 

@@ -1,5 +1,5 @@
-/* What is found of a program's ops once, and what it means for the steps of a plan: products' cones and turns,
- * updates, sums of scattered rows, congruent ops. Part of internal.h, which has the types. */
+/* What is found of a program's ops once, and what it means for the steps of a plan: products' cones and
+ * turns, updates, sums of scattered rows, congruent ops. Part of internal.h, which has the types. */
 #ifndef TOAST_COST_FACTS_H
 #define TOAST_COST_FACTS_H
 

@@ -330,8 +330,9 @@ static bool reads(const struct price_scratch *scratch, const struct kernel *kern
 static bool is_like(const struct spmd_local *local, const struct spmd_step *step,
                     const struct spmd_step *other)
 {
-    return step->kind == SPMD_ALL_REDUCE && step->depth == 0 && !step->combined &&
-           step->reducer == other->reducer && step->axis_count == other->axis_count &&
+    bool sums = step->kind == SPMD_ALL_REDUCE || step->kind == SPMD_REDUCE_SCATTER;
+    return sums && step->kind == other->kind && step->atom == other->atom && step->depth == 0 &&
+           !step->combined && step->reducer == other->reducer && step->axis_count == other->axis_count &&
            memcmp(step->axes, other->axes, step->axis_count) == 0 &&
            ir_value_type(local->nda->program, local->values[step->results].origin)->element ==
                ir_value_type(local->nda->program, local->values[other->results].origin)->element;

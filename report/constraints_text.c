@@ -108,7 +108,7 @@ static void write_worth(const struct report_constraint *const *same, uint32_t co
     if (worth <= 0)
         return;
     report_bytes(worth, bytes);
-    text_printf(text, "; %s more without %s", bytes, count > 1 ? "them" : "it");
+    text_printf(text, "\n    %s more without %s", bytes, count > 1 ? "them" : "it");
 }
 
 static void write_entry(const struct report_constraint *const *same, uint32_t count, uint32_t number,

@@ -1,5 +1,6 @@
 /* What fuses by rules that ask how values are sharded, on plans of small programs over two devices. The
  * machine's times are bytes (plain.h). */
+#include "cost/internal.h"
 #include "plain.h"
 #include "support.h"
 
@@ -262,6 +263,76 @@ static void moments_of_embeddings_are_copied_beside_heads(void **state)
     }
 }
 
+/* all_reduces that run with the one before */
+static uint32_t reduced_with_others(const char *text, bool hides)
+{
+    struct subject subject;
+    struct plan plan = {0};
+    struct cost_backend backend;
+    struct spmd_local local = {0};
+    struct price_scratch *scratch = NULL;
+    struct price price;
+    struct error e;
+    uint32_t count = 0;
+    plain_begin(&subject, &backend, "h100", text, COST_FUSE_BYTES | COST_FUSE_SIBLINGS);
+    backend.hides = hides;
+    ASSERT_OK(subject_evaluator(&subject, &e), &e);
+    plan_init(&plan, subject.nda, &subject.mesh);
+    shard_second_dim(&subject, &plan);
+    ASSERT_OK(spmd_walk(subject.context, &plan, evaluator_options(subject.evaluator), &local, &e), &e);
+    price_local(&local, &subject.machine, &scratch, NULL, &price);
+    for (size_t i = 0; i < scratch->kernel_count; i++)
+        count += scratch->kernels[i].follows && local.steps[scratch->kernels[i].step].kind == SPMD_ALL_REDUCE;
+    price_scratch_destroy(scratch);
+    spmd_local_release(&local);
+    plan_release(&plan);
+    subject_close(&subject);
+    return count;
+}
+
+/* A label's score, picked from split scores, is reduced with the softmax's sum, where nothing between the two
+ * reads it. */
+static void picked_scores_are_reduced_with_sums(void **state)
+{
+#define ROWS "tensor<1048576x64xf32>"
+#define EACH "tensor<1048576xf32>"
+    for (int waits = 0; waits < 2; waits++) {
+        char *text = mem_printf(
+            "func.func @main(%%w: tensor<8x64xf32>, %%h: tensor<1048576x8xf32>, %%l: "
+            "tensor<1048576x1x1xi32>) -> "
+            "(" EACH ", tensor<f32>) {\n"
+            "    %%zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+            "    %%s = stablehlo.dot_general %%h, %%w, contracting_dims = [1] x [0] : "
+            "(tensor<1048576x8xf32>, "
+            "tensor<8x64xf32>) -> " ROWS "\n"
+            "    %%g = \"stablehlo.gather\"(%%s, %%l) <{dimension_numbers = "
+            "#stablehlo.gather<collapsed_slice_dims = [1], operand_batching_dims = [0], "
+            "start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 2>, slice_sizes = "
+            "array<i64: 1, 1>}> : (" ROWS ", tensor<1048576x1x1xi32>) -> tensor<1048576x1xf32>\n"
+            "    %%p = stablehlo.reshape %%g : (tensor<1048576x1xf32>) -> " EACH "\n"
+            "    %%t = stablehlo.negate %%p : " EACH "\n"
+            "    %%m = stablehlo.reduce(%%s init: %%zero) applies stablehlo.maximum across dimensions = [1] "
+            ": "
+            "(" ROWS ", tensor<f32>) -> " EACH "\n"
+            "    %%o = stablehlo.add %%m, %%%s : " EACH "\n"
+            "    %%b = stablehlo.broadcast_in_dim %%o, dims = [0] : (" EACH ") -> " ROWS "\n"
+            "    %%d = stablehlo.subtract %%s, %%b : " ROWS "\n"
+            "    %%e = stablehlo.exponential %%d : " ROWS "\n"
+            "    %%r = stablehlo.reduce(%%e init: %%zero) applies stablehlo.add across dimensions = [1] : "
+            "(" ROWS ", tensor<f32>) -> " EACH "\n"
+            "    %%q = stablehlo.log %%r : " EACH "\n"
+            "    %%loss = stablehlo.reduce(%%t init: %%zero) applies stablehlo.add across dimensions = [0] : "
+            "(" EACH ", tensor<f32>) -> tensor<f32>\n"
+            "    return %%q, %%loss : " EACH ", tensor<f32>\n}\n",
+            waits ? "t" : "m");
+        assert_int_equal(reduced_with_others(text, true), !waits);
+        assert_int_equal(reduced_with_others(text, false), 0);
+        free(text);
+    }
+#undef EACH
+#undef ROWS
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -270,6 +341,7 @@ int main(void)
         cmocka_unit_test(blocks_of_stacked_weights_are_turned_before_they_are_gathered),
         cmocka_unit_test(moments_of_embeddings_are_copied_beside_heads),
         cmocka_unit_test(scattered_gradients_of_stacked_weights_are_turned),
+        cmocka_unit_test(picked_scores_are_reduced_with_sums),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -493,8 +493,8 @@ static void test_accumulation_sharded(void **state)
 static void test_partial_moves_up(void **state)
 {
     static const char *const lists[][6] = {
-        {"dim8@data", "heads@data", "embed@data", "heads@model", "batch@model"},
-        {"dim8@model", "embed@model", "heads@model", "heads@data"}};
+        {"dim8@data", "ffn@data", "embed@data", "ffn@model", "batch@model"},
+        {"dim8@model", "embed@model", "ffn@model", "ffn@data"}};
     size_t size;
     char *text = support_read(TOAST_SOURCE_DIR "/tests/spmd/delta_rule.mlir", &size);
     (void)state;

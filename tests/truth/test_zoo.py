@@ -73,7 +73,8 @@ def check_plan(name, path, mesh, folder):
     problems = [f"plan {mesh}: {w}" for w in report["warnings"] if "replicated" in w]
     if report["proof"]["status"] != wanted:
         problems.append(f"plan {mesh}: proof {report['proof']}")
-    if any(b["cost"] < report["summary"]["cost"] for b in report["baselines"] if b["name"] not in ("cfn", "segments")):
+    # of those that cost the same, as far as a report tells, the answer is the one with less memory
+    if any(b["cost"] < report["summary"]["cost"] * (1 - 1e-5) for b in report["baselines"] if b["name"] not in ("cfn", "segments")):
         problems.append(f"plan {mesh}: worse than an expert")
     return problems
 
