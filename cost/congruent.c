@@ -12,9 +12,9 @@
 #include "cost/internal.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/hash.h"
+#include "ir/attrs.h"
 
 /* ---------------------------------------------------------------- of the program */
 enum { NEAR = 16, LARGE = 1 << 16 }; /* ops; elements */
@@ -22,7 +22,8 @@ struct numbering {
     struct price_program *out;
     uint32_t *stands;  /* per value: that which it is another name of, or itself */
     bool *constant;    /* per value: made of constants alone */
-    uint32_t *buckets; /* 1 + the last op of the hash; 0: none */
+    uint64_t *numbers; /* per op: what it computes, as a hash (so two are wrongly the same once in 2^64) */
+    uint32_t *buckets; /* 1 + the last op of the number; 0: none */
     uint32_t *before;  /* per op: likewise, of those before it */
     uint32_t mask;
 };
@@ -48,51 +49,6 @@ static bool may_be_congruent(const struct numbering *numbering, uint32_t op)
             (entry->region_count == 1 && ir_region_reducer(program, op, 0) != IR_UNKNOWN));
 }
 
-static bool same_constant(const struct ir_program *program, uint32_t constant, uint32_t other)
-{
-    const struct ir_constant *first = &program->constants[constant], *second = &program->constants[other];
-    return first->size == second->size && first->splat == second->splat &&
-           first->element_bytes == second->element_bytes &&
-           memcmp(program->bytes + first->offset, program->bytes + second->offset, first->size) == 0;
-}
-
-static bool same_attr(const struct ir_program *program, const struct ir_attr *attr,
-                      const struct ir_attr *other)
-{
-    if (attr->name != other->name || attr->kind != other->kind || attr->type != other->type ||
-        attr->count != other->count || attr->value != other->value)
-        return false;
-    if (attr->kind == IR_ATTR_INTS || attr->kind == IR_ATTR_BOOLS)
-        return memcmp(program->ints + attr->first, program->ints + other->first,
-                      attr->count * sizeof *program->ints) == 0;
-    if (attr->kind == IR_ATTR_DENSE)
-        return same_constant(program, attr->first, other->first);
-    bool parts = attr->kind == IR_ATTR_ARRAY || attr->kind == IR_ATTR_DICTIONARY;
-    for (uint32_t i = 0; parts && i < attr->count; i++)
-        if (!same_attr(program, &program->attrs[attr->first + i], &program->attrs[other->first + i]))
-            return false;
-    return parts || attr->first == other->first;
-}
-
-static bool are_congruent(const struct numbering *numbering, uint32_t op, uint32_t other)
-{
-    const struct ir_program *program = numbering->out->nda->program;
-    const struct ir_op *entry = &program->ops[op], *second = &program->ops[other];
-    if (entry->code != second->code || entry->block != second->block ||
-        entry->operand_count != second->operand_count || entry->attr_count != second->attr_count ||
-        entry->region_count != second->region_count ||
-        program->values[entry->results].type != program->values[second->results].type ||
-        (entry->region_count && ir_region_reducer(program, op, 0) != ir_region_reducer(program, other, 0)))
-        return false;
-    for (uint32_t i = 0; i < entry->operand_count; i++)
-        if (numbering->stands[ir_operand(program, op, i)] != numbering->stands[ir_operand(program, other, i)])
-            return false;
-    for (uint32_t i = 0; i < entry->attr_count; i++)
-        if (!same_attr(program, &program->attrs[entry->attrs + i], &program->attrs[second->attrs + i]))
-            return false;
-    return true;
-}
-
 static bool is_constant(const struct numbering *numbering, uint32_t op)
 {
     const struct ir_program *program = numbering->out->nda->program;
@@ -108,12 +64,13 @@ static void number_op(struct numbering *numbering, uint32_t op)
 {
     const struct ir_program *program = numbering->out->nda->program;
     const struct ir_op *entry = &program->ops[op];
-    uint64_t hash = hash_combine(entry->code, program->values[entry->results].type);
+    uint64_t number = hash_combine(ir_op_content_key(program, op), entry->block);
     for (uint32_t i = 0; i < entry->operand_count; i++)
-        hash = hash_combine(hash, numbering->stands[ir_operand(program, op, i)]);
-    uint32_t *bucket = &numbering->buckets[hash & numbering->mask];
+        number = hash_combine(number, numbering->stands[ir_operand(program, op, i)]);
+    numbering->numbers[op] = number;
+    uint32_t *bucket = &numbering->buckets[number & numbering->mask];
     for (uint32_t other = *bucket; other; other = numbering->before[other - 1])
-        if (op - (other - 1) <= NEAR && are_congruent(numbering, op, other - 1)) {
+        if (op - (other - 1) <= NEAR && numbering->numbers[other - 1] == number) {
             numbering->stands[entry->results] = program->ops[other - 1].results;
             numbering->out->ops[op].congruent = numbering->out->ops[other - 1].congruent = other;
             return;
@@ -130,6 +87,7 @@ void price_find_congruent(struct price_program *out)
         numbering.mask = numbering.mask * 2 + 1;
     numbering.stands = mem_alloc(((size_t)program->value_count + 1) * sizeof *numbering.stands);
     numbering.constant = mem_zalloc((size_t)program->value_count + 1, sizeof *numbering.constant);
+    numbering.numbers = mem_zalloc((size_t)program->op_count + 1, sizeof *numbering.numbers);
     numbering.buckets = mem_zalloc((size_t)numbering.mask + 1, sizeof *numbering.buckets);
     numbering.before = mem_zalloc((size_t)program->op_count + 1, sizeof *numbering.before);
     for (uint32_t value = 0; value < program->value_count; value++)
@@ -142,6 +100,7 @@ void price_find_congruent(struct price_program *out)
     }
     free(numbering.stands);
     free(numbering.constant);
+    free(numbering.numbers);
     free(numbering.buckets);
     free(numbering.before);
 }

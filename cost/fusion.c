@@ -58,7 +58,7 @@ static inline enum step_fate fate_of(const struct price_scratch *scratch, const 
         return FATE_FREE; /* for ops that are other names, or for nothing */
     if (scratch->rules & COST_FUSE_BYTES && info->congruent && price_is_named(scratch, local, step->results))
         return FATE_NAMED;
-    if (price_added_by(scratch, local, step) != SPMD_NONE)
+    if (info->added && price_added_by(scratch, local, step) != SPMD_NONE)
         return FATE_ADDED;
     bool weighed = info->class == OP_ELEMENTWISE || info->class == OP_CHEAP || info->class == OP_REDUCE ||
                    (info->class == OP_GATHER && scratch->rules & COST_FUSE_GATHERED);

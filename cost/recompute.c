@@ -175,7 +175,8 @@ void price_weigh(struct price_scratch *scratch, const struct spmd_local *local)
             if (info->class == OP_GATHER && scratch->rules & COST_FUSE_GATHERED)
                 scratch->again[step->results + result] = weigh_gather(scratch, local, step);
             else if (fuses(info) && !(info->scores && scratch->stores_softmax) &&
-                     !price_is_barrier(scratch, step) && price_added_by(scratch, local, step) == SPMD_NONE)
+                     !price_is_barrier(scratch, step) &&
+                     !(info->added && price_added_by(scratch, local, step) != SPMD_NONE))
                 weigh(scratch, local, step, info, result);
             else
                 stands_alone(scratch, local, step->results + result);

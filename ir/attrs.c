@@ -487,3 +487,17 @@ uint64_t ir_op_key(const struct ir_program *program, uint32_t op)
     }
     return h ? h : 1;
 }
+
+uint64_t ir_op_content_key(const struct ir_program *program, uint32_t op)
+{
+    const struct ir_op *ir_op = &program->ops[op];
+    uint64_t h = ir_op_key(program, op);
+    for (uint32_t i = 0; i < ir_op->attr_count; i++) {
+        const struct ir_attr *attr = &program->attrs[ir_op->attrs + i];
+        if (attr->kind != IR_ATTR_DENSE)
+            continue;
+        const struct ir_constant *constant = &program->constants[attr->first];
+        h = hash_combine(h, hash_bytes(program->bytes + constant->offset, constant->size, constant->splat));
+    }
+    return h;
+}

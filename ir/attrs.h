@@ -68,5 +68,7 @@ int64_t ir_constant_int(const struct ir_program *program, const struct ir_attr *
 /* Hash of what an op is, whatever its operands are: opcode, attributes, types of operands and results,
  * regions. What constants hold does not count. Never 0. */
 uint64_t ir_op_key(const struct ir_program *program, uint32_t op);
+/* .. with what the op's own constants hold: equal, and of equal operands, two pure ops compute the same */
+uint64_t ir_op_content_key(const struct ir_program *program, uint32_t op);
 
 #endif

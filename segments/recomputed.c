@@ -28,17 +28,6 @@ static bool is_pure(const struct ir_program *program, uint32_t op)
     }
 }
 
-/* what a constant holds; of anything else 0 */
-static uint64_t content_of(const struct ir_program *program, uint32_t op)
-{
-    const struct ir_attr *attr = ir_attr_find(program, op, "value");
-    if (ir_opcode_family((enum ir_opcode)program->ops[op].code) != IR_FAMILY_CONSTANT || !attr ||
-        attr->kind != IR_ATTR_DENSE)
-        return 0;
-    const struct ir_constant *constant = &program->constants[attr->first];
-    return hash_bytes(program->bytes + constant->offset, constant->size, constant->splat);
-}
-
 struct table {
     uint64_t *numbers; /* 0: free */
     uint32_t *values;
@@ -68,7 +57,7 @@ static void number_op(const struct ir_program *program, uint32_t op, struct tabl
     }
     if (!is_pure(program, op))
         return;
-    uint64_t number = hash_combine(ir_op_key(program, op), content_of(program, op));
+    uint64_t number = ir_op_content_key(program, op);
     for (uint32_t i = 0; i < it->operand_count; i++)
         number = hash_combine(number, first[ir_operand(program, op, i)]);
     for (uint32_t i = 0; i < it->result_count; i++) {
