@@ -475,26 +475,41 @@ static void heads_are_attentions_alone(void **state)
     assert_int_equal(colors_of_role(subject.nda, NDA_COLOR_EXPERT), 0);
     expect_label(subject.nda, "params/q", 1, "heads");
     subject_close(&subject);
-    /* heads behind a rank that queries are made of; experts all of which see all tokens, chosen one hot */
-    load(&subject, "tests/analysis/data/latent_attention.mlir.gz");
-    expect_label(subject.nda, "state/params/layers/0/q_up", 1, "heads");
-    expect_label(subject.nda, "state/params/layers/1/kv_up", 1, "heads");
-    expect_label(subject.nda, "state/params/layers/0/o", 0, "heads");
-    expect_label(subject.nda, "state/params/layers/0/e_up", 0, "experts");
-    expect_label(subject.nda, "state/params/layers/0/e_up", 2, "ffn");
-    expect_label(subject.nda, "state/params/layers/1/s_down", 0, "ffn_2");
-    subject_close(&subject);
-    /* latents attend to positions of another number, then to themselves */
-    load(&subject, "tests/analysis/data/attended.mlir.gz");
-    expect_label(subject.nda, "state/params/latents", 0, "sequence");
-    expect_label(subject.nda, "batch/0", 1, "sequence_2");
-    subject_close(&subject);
-    /* what the layers are conditioned on is another table's width */
-    load(&subject, "tests/analysis/data/two_tables.mlir.gz");
-    expect_label(subject.nda, "state/params/label", 1, "embed_2");
-    expect_label(subject.nda, "state/params/layers/0/ada", 0, "embed_2");
-    expect_label(subject.nda, "state/params/layers/0/up", 0, "embed");
-    subject_close(&subject);
+    (void)state;
+}
+
+static void dimensions_are_labelled(void **state)
+{
+#define DATA "tests/analysis/data/"
+    static const struct {
+        const char *path, *argument;
+        uint32_t dim;
+        const char *label;
+    } rows[] = {
+        /* heads behind a rank that queries are made of; experts that see all tokens, chosen one hot */
+        {DATA "latent_attention.mlir.gz", "state/params/layers/0/q_up", 1, "heads"},
+        {DATA "latent_attention.mlir.gz", "state/params/layers/1/kv_up", 1, "heads"},
+        {DATA "latent_attention.mlir.gz", "state/params/layers/0/o", 0, "heads"},
+        {DATA "latent_attention.mlir.gz", "state/params/layers/0/e_up", 0, "experts"},
+        {DATA "latent_attention.mlir.gz", "state/params/layers/0/e_up", 2, "ffn"},
+        {DATA "latent_attention.mlir.gz", "state/params/layers/1/s_down", 0, "ffn_2"},
+        /* latents attend to positions of another number, then to themselves */
+        {DATA "attended.mlir.gz", "state/params/latents", 0, "sequence"},
+        {DATA "attended.mlir.gz", "batch/0", 1, "sequence_2"},
+        /* what the layers are conditioned on is another table's width */
+        {DATA "two_tables.mlir.gz", "state/params/label", 1, "embed_2"},
+        {DATA "two_tables.mlir.gz", "state/params/layers/0/ada", 0, "embed_2"},
+        {DATA "two_tables.mlir.gz", "state/params/layers/0/up", 0, "embed"},
+    };
+#undef DATA
+    struct subject subject;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (i == 0 || strcmp(rows[i].path, rows[i - 1].path) != 0)
+            load(&subject, rows[i].path);
+        expect_label(subject.nda, rows[i].argument, rows[i].dim, rows[i].label);
+        if (i + 1 == sizeof rows / sizeof *rows || strcmp(rows[i].path, rows[i + 1].path) != 0)
+            subject_close(&subject);
+    }
     (void)state;
 }
 
@@ -699,6 +714,7 @@ int main(void)
         cmocka_unit_test(state_is_found_without_donation),
         cmocka_unit_test(two_towers_have_two_batches),
         cmocka_unit_test(heads_are_attentions_alone),
+        cmocka_unit_test(dimensions_are_labelled),
         cmocka_unit_test(weights_handed_back_are_no_examples),
         cmocka_unit_test(scans_tell_their_trips),
         cmocka_unit_test(sgd_is_training_and_sampling_is_not),
