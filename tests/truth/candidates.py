@@ -43,9 +43,9 @@ def model_name(path):
 class Subject:
     """One model: its reference results for every feed, computed once."""
 
-    def __init__(self, path, seed=1, wide=False, precision=None):
+    def __init__(self, path, seed=1, wide=False, precision=None, matrices=0.5):
         self.path, self.original, self.references = path, referee.Module(read(path)), []
-        self.original.precision = precision
+        self.original.precision, self.original.matrices = precision, matrices
         exe = None
         for feed in referee.feeds_for(self.original, wide):
             inputs, results, exe = referee.reference_run(self.original, feed, seed, exe)

@@ -107,9 +107,9 @@ def made_up_results():
     indices = [[(slice(0, 4),), (slice(4, 8),)]]
     failures = []
 
-    def status(reference, parts):
+    def status(reference, parts, noise=None):
         v = referee.Verdict()
-        referee.compare(v, [reference], [parts], indices, "A")
+        referee.compare(v, [reference], [parts], indices, "A", noise=noise)
         return v.status()
 
     wrong, nan, late = whole[4:].copy(), whole[4:].copy(), np.arange(5, 9, dtype=np.int32)
@@ -123,6 +123,13 @@ def made_up_results():
                  whole[4:], "inconclusive")]
     for what, reference, part, want in expected:
         got = status(reference, [reference[:4], part])
+        print(f"made up, {what}: {got}")
+        if got != want:
+            failures.append(f"made up, {what}: {got}, not {want}")
+    near = whole[4:] * np.float32(1 + 1e-4)
+    for what, part, noise, want in [("nearby", near, None, "different"), ("nearby, by rounding", near, 1.5e-5, "equal"),
+                                    ("nearby, by less rounding", near, 1e-5, "different"), ("far, by rounding", wrong, 1.0, "different")]:
+        got = status(whole, [whole[:4], part], noise and {0: noise}.get)
         print(f"made up, {what}: {got}")
         if got != want:
             failures.append(f"made up, {what}: {got}, not {want}")
