@@ -40,7 +40,17 @@ MODELS = {
     "hf_vit": ("ViT", "FlaxViTForImageClassification",
                {"hidden_size": 1664, "num_hidden_layers": 4, "num_attention_heads": 16, "intermediate_size": 8192,
                 "image_size": 224, "patch_size": 14, "num_labels": 1000}, (256, 224)),
+    "hf_t5": ("T5", "FlaxT5ForConditionalGeneration",
+              {"vocab_size": 32128, "d_model": 1024, "d_kv": 64, "d_ff": 4096, "num_layers": 3, "num_heads": 16, "dropout_rate": 0.0}, (64, 512)),
+    "hf_albert": encoder("Albert", 64, 512, hidden_size=2048, num_hidden_layers=4, num_attention_heads=16, intermediate_size=8192),
 }
+
+
+def with_old_names(function):
+    """a function of JAX that takes the names of its arguments that transformers still uses"""
+    def called(*values, a_max=None, **named):
+        return function(*values, **named, **({} if a_max is None else {"max": a_max}))
+    return called
 
 
 def build(name):
@@ -50,6 +60,7 @@ def build(name):
     import optax
     import transformers
 
+    jnp.clip = with_old_names(jnp.clip)
     family, kind, sizes, (batch, length) = MODELS[name]
     config = getattr(transformers, f"{family}Config")(**sizes)
     model = getattr(transformers, kind)(config, dtype=jnp.bfloat16, _do_init=False)
@@ -69,6 +80,11 @@ def build(name):
     def image(parameters, data):
         return cross_entropy(model(data["x"], params=parameters)[0], data["labels"])
 
+    def translated(parameters, data):
+        return cross_entropy(model(data["x"], decoder_input_ids=data["ids"], params=parameters)[0], data["ids"])
+
+    if "Conditional" in kind:
+        return model, translated, {"x": words, "ids": words}
     if "Image" in kind:
         pixels = jax.ShapeDtypeStruct((batch, 3, length, length), jnp.float32)
         return model, image, {"x": pixels, "labels": jax.ShapeDtypeStruct((batch,), jnp.int32)}

@@ -221,22 +221,40 @@ static int64_t result_rows(uint8_t kind, int64_t devices)
     return kind == SPMD_REDUCE_SCATTER || kind == SPMD_ALL_REDUCE ? 1 : devices;
 }
 
-enum { SUM_HOPS = 4 }; /* ops between a sum and what is reduced of it */
+enum { MADE_HOPS = 4 }; /* ops between a sum or product and what is reduced of it */
 
-/* a reduction's result, or what is computed from it elementwise */
-static bool is_sum(const struct emit *e, uint32_t value)
+/* the op of the family whose result the value is, or is computed from elementwise; IR_NONE */
+static uint32_t made_by(const struct emit *e, uint32_t value, enum ir_family wanted)
 {
     const struct ir_program *program = e->nda->program;
     uint32_t by = program->values[value].op;
-    for (int hop = 0; hop < SUM_HOPS && by != IR_NONE; hop++) {
+    for (int hop = 0; hop < MADE_HOPS && by != IR_NONE; hop++) {
         enum ir_family family = ir_opcode_family((enum ir_opcode)program->ops[by].code);
-        if (family == IR_FAMILY_REDUCE)
-            return true;
+        if (family == wanted)
+            return by;
         if (family != IR_FAMILY_ELEMENTWISE && family != IR_FAMILY_RESHAPE && family != IR_FAMILY_TRANSPOSE)
-            return false;
+            return IR_NONE;
         by = program->values[ir_operand(program, by, 0)].op;
     }
-    return false;
+    return IR_NONE;
+}
+
+/* Is the value the gradient of a convolution's kernel? Its window is an image, its result as large as the
+ * kernel's window was. */
+static bool is_kernel_gradient(const struct emit *e, uint32_t value)
+{
+    const struct ir_program *program = e->nda->program;
+    uint32_t op = made_by(e, value, IR_FAMILY_CONVOLUTION);
+    struct ir_conv conv;
+    if (op == IR_NONE || ir_conv(program, op, &conv) != 0)
+        return false;
+    const int64_t *dims = ir_type_dims(program, ir_value_type(program, ir_result(program, op, 0)));
+    double window = 1, result = 1;
+    for (uint32_t i = 0; i < conv.window.size.count; i++) {
+        window *= (double)conv.window.size.at[i];
+        result *= (double)dims[conv.output_spatial.at[i]];
+    }
+    return window > result;
 }
 
 /* A sum in a kernel with the concatenation that it goes into is one thread's work for each element: on an
@@ -244,9 +262,28 @@ static bool is_sum(const struct emit *e, uint32_t value)
 static void keep_sums_apart(struct emit *e, const struct move *moves, struct emit_tensor *xs, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
-        if (is_sum(e, moves[i].origin))
+        if (made_by(e, moves[i].origin, IR_FAMILY_REDUCE) != IR_NONE)
             xs[i] = emit_one(e, "stablehlo.optimization_barrier", &xs[i], 1, xs[i].element, xs[i].rank,
                              xs[i].dims, NULL, 0);
+}
+
+/* Does the compiler want the operand of the array's own collective in an order of its own, which all that the
+ * operand is computed of, or the result goes into, has to follow? As rows it lies as the program has it.
+ *
+ * XLA:GPU has the dim that an all_to_all splits outermost in memory (rows have it so): on an H100's schedule
+ * 1.9 ms of 50, turned values and sums of rows that lie apart. What cuDNN gives of a convolution's kernel has
+ * the kernel's output features outermost, and so an all_reduce of it, whose result each update turns; since
+ * what is turned is not written in place, XLA copied all moments of a U-Net before their updates, 16.8 of 59
+ * GB (input_transpose_fusion and copies in its final HLO, data parallel on 16 H100). */
+static bool wants_rows(const struct emit *e, const struct move *move)
+{
+    const struct spmd_step *step = move->step;
+    if (!e->keeps_layouts)
+        return false;
+    if (step->kind == SPMD_ALL_REDUCE)
+        return is_kernel_gradient(e, move->origin);
+    return step->kind == SPMD_ALL_TO_ALL && !spmd_is_whole(step->atom) && !spmd_is_whole(step->to_atom) &&
+           direct_dim(e, move, step->to_atom) != 0;
 }
 
 /* Several arrays, or rows of one (wants_rows), in one op. all_reduce and all_gather take several operands,
@@ -275,7 +312,8 @@ static void together(struct emit *e, struct move *moves, uint32_t count)
     bool reduces = step->kind == SPMD_REDUCE_SCATTER || step->kind == SPMD_ALL_REDUCE;
     enum nda_reducer reducer = reduces ? (enum nda_reducer)step->reducer : NDA_REDUCE_NONE;
     for (uint32_t i = 0; i < count; i++) {
-        xs[i] = tuple && reduces ? moves[i].tensor : member_rows(e, &moves[i], devices);
+        bool as_it_is = tuple && reduces && !wants_rows(e, &moves[i]);
+        xs[i] = as_it_is ? moves[i].tensor : member_rows(e, &moves[i], devices);
         memcpy(dims[i], xs[i].dims, sizeof dims[i]);
         if (!reduces)
             dims[i][0] = result_rows(step->kind, devices);
@@ -295,17 +333,6 @@ static void together(struct emit *e, struct move *moves, uint32_t count)
         member_result(e, &moves[i], tuple ? xs[i] : emit_slice(e, all, 1, at, at + xs[i].dims[1]), devices);
     free(xs);
     free(dims);
-}
-
-/* Does the compiler want the operand of the array's own all_to_all in an order of its own? XLA:GPU has the
- * dim that is split outermost in memory, and so all that the operand is computed of and the result goes
- * into: on an H100's schedule 1.9 ms of 50, turned values and sums of rows that lie apart. Rows have it
- * outermost. */
-static bool wants_rows(const struct emit *e, const struct move *move)
-{
-    const struct spmd_step *step = move->step;
-    return e->keeps_layouts && step->kind == SPMD_ALL_TO_ALL && !spmd_is_whole(step->atom) &&
-           !spmd_is_whole(step->to_atom) && direct_dim(e, move, step->to_atom) != 0;
 }
 
 /* ---------------------------------------------------------------- permutation of blocks */

@@ -2,17 +2,18 @@
  *
  *     as read --1. inline.c--> one function --2. clone.c--> live ops, clones
  *        |                        |    |
- *     find_entry            ir_verify  invariants.h
+ *     find_entry            ir_verify  invariants.h, casts.h
  *
  *   1. inline: @main alone, with every call and composite replaced by the callee's body, and batch norms,
  *      einsums and the like by the ops that they are made of (expand.h);
- *   2. clone: only live ops, loops without what they carry unchanged, and for each use its own copy of every
- *      broadcast and constant-derived value.
+ *   2. clone: only live ops, loops without what they carry unchanged, one cast of an argument to a type, and
+ *      for each use its own copy of every broadcast and constant-derived value.
  *
  * This file has what both share: copying an op with its regions, the module around the function, and the
  * order. A failed preparation leaves no program behind. */
 #include "ir/prepare.h"
 
+#include "ir/casts.h"
 #include "ir/invariants.h"
 #include "ir/rebuild.h"
 
@@ -307,6 +308,7 @@ enum error_code ir_prepare_entry(const struct ir_program *read, const char *entr
         second.clone = mem_zalloc((size_t)inlined.op_count + 1, 1);
         ir_clone_mark_clones(&second, second.clone);
         second.same = ir_invariants_find(&inlined, second.clone);
+        ir_casts_share(&inlined, second.same);
         memset(second.clone, 0, inlined.op_count);
         ir_clone_mark_clones(
             &second, second.clone); /* once more: with `same` known, more values come from constants only */

@@ -9,6 +9,7 @@
  *   - dead code goes;
  *   - what a loop carries unchanged and uses is taken from outside of it (invariants.h); other carried values
  *     stay, also unused ones; what is taken out of a tuple is what went in;
+ *   - of an argument's casts to one type the first stays (casts.h);
  *   - ops on empty tensors become constants (simplify.h);
  *   - every broadcast and every constant-derived value (constants, iotas, and what only these feed: masks,
  *     their broadcasts, compares, converts ..) is cloned for each use, so that one shared scalar does not

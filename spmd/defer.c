@@ -23,8 +23,9 @@
  * after the loop, or passes on there. Axes on which the plan shards the carried value are left alone: the
  * plan chose there to save memory by a reduce_scatter in every iteration.
  *
- * A convert to more bits passes only where a loop adds up its results (walk_facts.c), and only if its own
- * result stays partial: reduced right behind the convert, it would be more bytes than before it.
+ * A convert to more bits passes only where its results are added up, more bytes of them than their sum has
+ * (walk_facts.c), and only if its own result stays partial: reduced right behind the convert, it would be
+ * more bytes than before it.
  *
  * Fills scratch.keep and scratch.part_of; makes no steps. */
 #include "base/sets.h"

@@ -67,7 +67,7 @@ enum walk_pass {
     WALK_PASS_AND,
     WALK_PASS_OR,
     WALK_PASS_UPDATE, /* dynamic_update_slice: operand and update partial alike */
-    /* widening convert of what a loop adds up: only where its result stays partial, too */
+    /* widening convert of what a sum adds up: only where its result stays partial, too */
     WALK_PASS_WIDEN,
     WALK_PASS_INITIAL, /* a while: operands become its carried values */
     /* return of a while's body: operands become the carried values and the while's results */
@@ -255,7 +255,7 @@ void walk_table_release(struct walk_table *table);
 void walk_lend_table(const struct walk_table *table, struct spmd_local *local);
 /* ---- walk_facts.c: ops[].flags, pass, and sources; after spaces, factors, bytes */
 void walk_table_ops(struct walk_table *table, const struct nda *n);
-/* pass of the converts whose results loops add up in a wider type (WALK_PASS_WIDEN); after uses and loops */
+/* pass of the converts whose results are added up in a wider type (WALK_PASS_WIDEN); after uses and loops */
 void walk_table_widening(struct walk_table *table, const struct nda *n);
 
 /* ---- form.c */

@@ -223,17 +223,17 @@ void walk_table_ops(struct walk_table *table, const struct nda *n)
 }
 
 /* ------------------------------------------------------------------------------------------- accumulators */
-/* What the body of a loop adds to a value that the loop carries. */
+/* What a sum adds up; what the body of a loop adds to a value that the loop carries. */
 struct terms {
     struct walk_table *table;
     const struct ir_program *program;
-    uint32_t argument; /* the carried value, in the body */
-    int64_t outside;   /* trip counts of the loops around this one */
+    uint32_t argument; /* the carried value, in the body; NDA_NONE of a sum */
+    int64_t outside;   /* trip counts of the loops around */
     int64_t bytes;     /* of what is converted, in all iterations */
     bool found;        /* it is in the sum */
     VEC(uint32_t) converts;
 };
-enum { TERMS_DEPTH = 64 }; /* ops from what the body returns to a term: a stack frame each */
+enum { TERMS_DEPTH = 512 }; /* ops from the sum to a term: a stack frame each */
 
 static bool is_cheap(const struct terms *terms, const struct nda *n, uint32_t value)
 {
@@ -249,6 +249,15 @@ static bool widens(const struct terms *terms, uint32_t op)
     return program->ops[op].code == IR_CONVERT && terms->table->ops[op].space != NDA_NONE &&
            ir_element_widens((enum ir_element)ir_value_type(program, ir_operand(program, op, 0))->element,
                              (enum ir_element)ir_value_type(program, ir_result(program, op, 0))->element);
+}
+
+static void begin_terms(struct terms *terms, uint32_t argument, uint32_t op)
+{
+    terms->argument = argument;
+    terms->outside = terms->table->block_trips[terms->program->ops[op].block];
+    terms->bytes = 0;
+    terms->found = false;
+    terms->converts.count = 0;
 }
 
 /* Sums, multiples, layouts, stacks that inner loops fill: back from what the body returns, as long as
@@ -300,25 +309,64 @@ static void find_terms(struct terms *terms, const struct nda *n, uint32_t value,
     }
 }
 
-/* Gradients of fewer bits than the sum of them over microbatches: the sum is more bytes than one of them,
- * fewer than all. Elsewhere a convert ends a partial: passed on it would be more bytes to reduce. */
-void walk_table_widening(struct walk_table *table, const struct nda *n)
+/* the converts among the terms pass partials on where `sum` is fewer bytes than all of them */
+static void mark_converts(struct terms *terms, uint32_t sum)
 {
-    struct terms terms = {.table = table, .program = n->program};
+    bool pays = terms->table->value_bytes[sum] < terms->bytes;
+
+    for (size_t k = 0; pays && k < terms->converts.count; k++)
+        terms->table->ops[terms->converts.at[k]].pass = WALK_PASS_WIDEN;
+}
+
+/* what the bodies of loops add to what they carry */
+static void mark_carried(struct terms *terms, const struct nda *n)
+{
+    struct walk_table *table = terms->table;
 
     for (uint32_t i = 0; i < table->carried_count; i++) {
         const struct walk_carried *carried = &table->carried[i];
         if (carried->argument == NDA_NONE || carried->steers)
             continue;
-        terms.argument = carried->argument;
-        terms.outside = table->block_trips[n->program->ops[n->program->values[carried->result].op].block];
-        terms.bytes = 0;
-        terms.found = false;
-        terms.converts.count = 0;
-        find_terms(&terms, n, n->program->operands[carried->returned], TERMS_DEPTH);
-        bool pays = terms.found && table->value_bytes[terms.argument] < terms.bytes;
-        for (size_t k = 0; pays && k < terms.converts.count; k++)
-            table->ops[terms.converts.at[k]].pass = WALK_PASS_WIDEN;
+        begin_terms(terms, carried->argument, n->program->values[carried->result].op);
+        find_terms(terms, n, n->program->operands[carried->returned], TERMS_DEPTH);
+        if (terms->found)
+            mark_converts(terms, carried->argument);
     }
+}
+
+/* is the op a sum that is no term of another? */
+static bool is_whole_sum(const struct walk_table *table, const struct ir_program *program, uint32_t op)
+{
+    if (table->ops[op].pass != WALK_PASS_ADD)
+        return false;
+    uint32_t sum = ir_result(program, op, 0), first = table->use_start[sum];
+    return table->use_start[sum + 1] != first + 1 ||
+           table->ops[table->operand_op[table->uses[first]]].pass != WALK_PASS_ADD;
+}
+
+/* what a parameter that is used several times, by layers that share it or by microbatches that no loop runs,
+ * is given by each */
+static void mark_sums(struct terms *terms, const struct nda *n)
+{
+    const struct ir_program *program = n->program;
+
+    for (uint32_t op = 0; op < program->op_count; op++) {
+        if (!is_whole_sum(terms->table, program, op))
+            continue;
+        begin_terms(terms, NDA_NONE, op);
+        for (uint32_t i = 0; i < 2; i++)
+            find_terms(terms, n, ir_operand(program, op, i), TERMS_DEPTH);
+        mark_converts(terms, ir_result(program, op, 0));
+    }
+}
+
+/* Gradients of fewer bits than the sum of them: the sum is more bytes than one of them, fewer than all.
+ * Elsewhere a convert ends a partial: passed on it would be more bytes to reduce. */
+void walk_table_widening(struct walk_table *table, const struct nda *n)
+{
+    struct terms terms = {.table = table, .program = n->program};
+
+    mark_carried(&terms, n);
+    mark_sums(&terms, n);
     VEC_FREE(&terms.converts);
 }

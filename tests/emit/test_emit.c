@@ -2,106 +2,11 @@
  * what each family's lowering must contain, on programs of a few ops. That they compute the same is the
  * proof's and XLA's affair. */
 /* timeout: 120 */
-#include "support.h"
+#include "emit_support.h"
 
-#include "emit/emit.h"
 #include "ir/attrs.h"
-#include "ir/prepare.h"
-#include "ir/print.h"
-#include "ir/read.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-struct setup {
-    struct ir_program read, prepared;
-    struct nda *nda;
-    struct mesh mesh;
-    struct plan_context *context;
-    struct plan plan;
-    struct spmd_local local;
-};
-
-static void open_text(struct setup *setup, const char *text, const char *mesh)
-{
-    struct error e = {0};
-    memset(setup, 0, sizeof *setup);
-    ASSERT_OK(ir_read(text, strlen(text), NULL, &setup->read, &e), &e);
-    ASSERT_OK(ir_prepare(&setup->read, &setup->prepared, &e), &e);
-    ASSERT_OK(nda_create(&setup->prepared, NULL, &setup->nda, &e), &e);
-    ASSERT_OK(mesh_parse(mesh, &setup->mesh, &e), &e);
-    ASSERT_OK(plan_context_create(setup->nda, &setup->mesh, NULL, 0, &setup->context, &e), &e);
-    plan_init(&setup->plan, setup->nda, &setup->mesh);
-}
-
-static void walk_with(struct setup *setup, const struct spmd_options *options)
-{
-    struct error e = {0};
-    ASSERT_OK(spmd_walk(setup->context, &setup->plan, options, &setup->local, &e), &e);
-    ASSERT_OK(spmd_local_check(&setup->local, &e), &e);
-}
-
-static void walk(struct setup *setup)
-{
-    struct spmd_options options = spmd_default_options(&setup->mesh);
-    walk_with(setup, &options);
-}
-
-static void close_setup(struct setup *setup)
-{
-    spmd_local_release(&setup->local);
-    plan_release(&setup->plan);
-    plan_context_destroy(setup->context);
-    nda_destroy(setup->nda);
-    ir_program_release(&setup->prepared);
-    ir_program_release(&setup->read);
-}
-
-/* the factor of the space of the first op with this code that holds dim of its operand (or result) */
-static void shard(struct setup *setup, enum ir_opcode code, bool result, uint32_t which, uint32_t dim,
-                  uint32_t axis)
-{
-    const struct nda *n = setup->nda;
-    for (uint32_t i = 0; i < n->space_count; i++) {
-        const struct nda_space *space = &n->spaces[i];
-        if (space->kind != NDA_SPACE_OP || setup->prepared.ops[space->op].code != code)
-            continue;
-        for (uint32_t k = 0; k < space->slot_count; k++) {
-            const struct nda_slot *slot = &n->slots[space->slots + k];
-            if (slot->is_result != result || slot->operand != which)
-                continue;
-            for (uint32_t a = 0; a < nda_atom_count(n, slot->value); a++)
-                if (nda_atoms(n, slot->value)[a].dim == dim && n->factor_of[slot->map + a] != NDA_NO_FACTOR) {
-                    assert_int_equal(
-                        plan_apply_factor(setup->context, &setup->plan, i, n->factor_of[slot->map + a], axis),
-                        1);
-                    return;
-                }
-        }
-    }
-    fail_msg("no such factor");
-}
-
-static char *emit_text(const struct setup *setup, enum emit_output form)
-{
-    struct error e = {0};
-    struct ir_program module = {0};
-    struct text text = {0};
-    ASSERT_OK(spmd_emit(setup->context, &setup->plan, &setup->local, form, &module, &e), &e);
-    ASSERT_OK(ir_verify(&module, &e), &e);
-    ir_print(&module, &text);
-    ir_program_release(&module);
-    return text.at;
-}
-
-static uint32_t occurrences(const char *text, const char *what)
-{
-    uint32_t n = 0;
-    for (const char *at = text; (at = strstr(at, what)) != NULL; at += strlen(what))
-        n++;
-    return n;
-}
 
 /* the text reads back as as many ops and values, and what that prints reads back as itself (attributes get
  * sorted) */
@@ -213,8 +118,6 @@ static void test_models(void **state)
 }
 
 /* ---------------------------------------------------------------- single lowerings */
-#define MAIN(arguments, results, body) "func.func @main(" arguments ") -> (" results ") {\n" body "\n}\n"
-
 static void test_iota_adds_offset(void **state)
 {
     struct setup setup;
@@ -365,46 +268,6 @@ static void test_initial_value_counts_once(void **state)
         free(annotated);
         close_setup(&setup);
         free(program);
-    }
-}
-
-/* ---------------------------------------------------------------- layouts that compilers choose */
-/* A sum over the batch that leaves two dims has a result of one dim, and an all_to_all splits the outermost
- * dim; in the annotated output, and for compilers that do not lay out, both are the program's. */
-static void test_layouts_are_kept(void **state)
-{
-    static const char program[] =
-        MAIN("%x: tensor<24x6x8xf32>, %y: tensor<24x6x8xf32>", "tensor<6x8xf32>, tensor<24x6x8xf32>",
-             "%c = stablehlo.constant dense<0.0> : tensor<f32>\n"
-             "%0 = stablehlo.reduce(%x init: %c) applies stablehlo.add across dimensions = [0] : "
-             "(tensor<24x6x8xf32>, tensor<f32>) -> tensor<6x8xf32>\n"
-             "%1 = stablehlo.negate %x : tensor<24x6x8xf32>\n"
-             "%2 = stablehlo.multiply %1, %y : tensor<24x6x8xf32>\n"
-             "return %0, %2 : tensor<6x8xf32>, tensor<24x6x8xf32>");
-    static const char sum[] = "{dimensions = array<i64: 0, 1>} : (tensor<3x2x48xf32>, tensor<f32>) -> "
-                              "tensor<48xf32>";
-    static const char plain[] = "{dimensions = array<i64: 0>} : (tensor<6x6x8xf32>, tensor<f32>) -> "
-                                "tensor<6x8xf32>";
-    (void)state;
-    for (uint8_t keep = 0; keep < 2; keep++) {
-        struct setup setup;
-        open_text(&setup, program, "a=4");
-        struct spmd_options options = spmd_default_options(&setup.mesh);
-        options.keep_layouts = keep;
-        shard(&setup, IR_REDUCE, false, 0, 0, 0);
-        shard(&setup, IR_NEGATE, true, 0, 0, 0);   /* rows of the batch .. */
-        shard(&setup, IR_MULTIPLY, true, 0, 2, 0); /* .. become columns */
-        walk_with(&setup, &options);
-        for (int form = EMIT_ANNOTATED; form <= EMIT_LOCAL; form++) {
-            char *text = emit_text(&setup, (enum emit_output)form);
-            bool kept = keep && form != EMIT_ANNOTATED;
-            assert_int_equal(occurrences(text, sum), kept);
-            assert_int_equal(occurrences(text, plain), form != EMIT_ANNOTATED && !keep);
-            assert_int_equal(occurrences(text, "split_dimension = 0"), kept);
-            assert_int_equal(occurrences(text, "split_dimension = 2"), form != EMIT_ANNOTATED && !keep);
-            free(text);
-        }
-        close_setup(&setup);
     }
 }
 
@@ -768,7 +631,6 @@ int main(void)
         cmocka_unit_test(test_initial_value_counts_once),
         cmocka_unit_test(test_signature),
         cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_layouts_are_kept),
         cmocka_unit_test(test_sums_meet),
         cmocka_unit_test(test_sums_meet_over_two_axes),
         cmocka_unit_test(test_sums_meet_in_two_orders),

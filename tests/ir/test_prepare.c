@@ -179,6 +179,33 @@ static void broadcasts_and_constants_are_cloned(void **state)
         "    \"func.return\"(%11) : (tensor<4xf32>) -> ()\n");
 }
 
+/* layers that share a weight cast it each: one cast to each type */
+static void arguments_are_cast_once(void **state)
+{
+    (void)state;
+    expect_text(
+        "func.func @main(%w: tensor<4xf32>, %x: tensor<4xbf16>) -> (tensor<4xbf16>, tensor<4xf16>) {\n"
+        "  %0 = stablehlo.convert %w : (tensor<4xf32>) -> tensor<4xbf16>\n"
+        "  %1 = stablehlo.add %x, %0 : tensor<4xbf16>\n"
+        "  %2 = stablehlo.convert %w : (tensor<4xf32>) -> tensor<4xf16>\n"
+        "  %3 = stablehlo.convert %w : (tensor<4xf32>) -> tensor<4xbf16>\n"
+        "  %4 = stablehlo.add %1, %3 : tensor<4xbf16>\n"
+        "  %5 = stablehlo.convert %w : (tensor<4xf32>) -> tensor<4xf16>\n"
+        "  %6 = stablehlo.add %2, %5 : tensor<4xf16>\n"
+        "  %7 = stablehlo.convert %4 : (tensor<4xbf16>) -> tensor<4xf32>\n"
+        "  %8 = stablehlo.convert %7 : (tensor<4xf32>) -> tensor<4xbf16>\n"
+        "  return %8, %6 : tensor<4xbf16>, tensor<4xf16>\n}\n",
+        "^bb0(%0: tensor<4xf32>, %1: tensor<4xbf16>):\n"
+        "    %2 = \"stablehlo.convert\"(%0) : (tensor<4xf32>) -> tensor<4xbf16>\n"
+        "    %3 = \"stablehlo.add\"(%1, %2) : (tensor<4xbf16>, tensor<4xbf16>) -> tensor<4xbf16>\n"
+        "    %4 = \"stablehlo.convert\"(%0) : (tensor<4xf32>) -> tensor<4xf16>\n"
+        "    %5 = \"stablehlo.add\"(%3, %2) : (tensor<4xbf16>, tensor<4xbf16>) -> tensor<4xbf16>\n"
+        "    %6 = \"stablehlo.add\"(%4, %4) : (tensor<4xf16>, tensor<4xf16>) -> tensor<4xf16>\n"
+        "    %7 = \"stablehlo.convert\"(%5) : (tensor<4xbf16>) -> tensor<4xf32>\n"
+        "    %8 = \"stablehlo.convert\"(%7) : (tensor<4xf32>) -> tensor<4xbf16>\n"
+        "    \"func.return\"(%8, %6) : (tensor<4xbf16>, tensor<4xf16>) -> ()\n");
+}
+
 /* as associative_scan and its gradient write them: empty parts of joins, empty tensors padded, arithmetic
  * on them */
 static void empty_tensors_go(void **state)
@@ -457,6 +484,7 @@ int main(void)
         cmocka_unit_test(a_module_without_main_has_an_entry_all_the_same),
         cmocka_unit_test(calls_are_inlined_and_dead_code_goes),
         cmocka_unit_test(broadcasts_and_constants_are_cloned),
+        cmocka_unit_test(arguments_are_cast_once),
         cmocka_unit_test(loops_keep_what_changes),
         cmocka_unit_test(invariants_leave_loops),
         cmocka_unit_test(loops_carry_something),

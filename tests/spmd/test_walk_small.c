@@ -174,6 +174,66 @@ static const char reshapes[] =
     "tensor<32x8xf32>\n"
     "  return %1, %3, %t : tensor<32x8xf32>, tensor<32x8xf32>, tensor<4x8x16xf32>\n}\n";
 
+/* a weight of f32 that computes in bf16 several times: the gradients of each use are summed in f32 */
+#define GRADIENT(to, of)                                                                                     \
+    "  %" to "d = stablehlo.dot_general %" of ", %y, contracting_dims = [0] x [0] : (tensor<64x16xbf16>, "   \
+    "tensor<64x8xbf16>) -> "                                                                                 \
+    "tensor<16x8xbf16>\n"                                                                                    \
+    "  %" to "t = stablehlo.transpose %" to "d, dims = [1, 0] : (tensor<16x8xbf16>) -> tensor<8x16xbf16>\n"  \
+    "  %" to " = stablehlo.convert %" to "t : (tensor<8x16xbf16>) -> tensor<8x16xf32>\n"
+#define SHARED(terms, result)                                                                                \
+    "func.func @main(%x: tensor<64x16xbf16>, %y: tensor<64x8xbf16>) -> tensor<8x16xf32> {\n"                 \
+    "  %u = stablehlo.tanh %x : tensor<64x16xbf16>\n"                                                        \
+    "  %v = stablehlo.logistic %x : tensor<64x16xbf16>\n" terms "  return %" result                          \
+    " : tensor<8x16xf32>\n}\n"
+static const char shared_twice[] =
+    SHARED(GRADIENT("a", "u") GRADIENT("b", "v") "  %s = stablehlo.add %a, %b : tensor<8x16xf32>\n", "s");
+static const char shared_thrice[] =
+    SHARED(GRADIENT("a", "u") GRADIENT("b", "v") GRADIENT("c", "x") "  %r = stablehlo.add %a, %b : "
+                                                                    "tensor<8x16xf32>\n"
+                                                                    "  %s = stablehlo.add %r, %c : "
+                                                                    "tensor<8x16xf32>\n",
+           "s");
+/* the sum of the first two is looked at: reduced before its converts, as two terms are */
+static const char shared_seen[] =
+    SHARED(GRADIENT("a", "u") GRADIENT("b", "v") GRADIENT("c", "x") "  %r = stablehlo.add %a, %b : "
+                                                                    "tensor<8x16xf32>\n"
+                                                                    "  %q = stablehlo.tanh %r : "
+                                                                    "tensor<8x16xf32>\n"
+                                                                    "  %p = stablehlo.add %r, %c : "
+                                                                    "tensor<8x16xf32>\n"
+                                                                    "  %s = stablehlo.add %p, %q : "
+                                                                    "tensor<8x16xf32>\n",
+           "s");
+
+/* reductions of a module whose batch is on four devices, and of how many bytes each */
+static void check_shared(const char *text, uint32_t reductions, int64_t bytes)
+{
+    struct model model;
+    struct plan plan = {0};
+
+    open_small(&model, text, "a=4");
+    struct spmd_options options = spmd_default_options(&model.mesh);
+    options.combine_bytes = 1;
+    plan_init(&plan, model.nda, &model.mesh);
+    shard(&model, &plan, 0, 0, 0);
+    model_walk(&model, &plan, &options);
+    assert_int_equal(count(&model, SPMD_ALL_REDUCE), reductions);
+    for (uint32_t i = 0; i < model.local.step_count; i++)
+        if (model.local.steps[i].kind == SPMD_ALL_REDUCE)
+            assert_int_equal(model.local.values[model.local.steps[i].results].bytes, bytes);
+    plan_release(&plan);
+    model_close(&model);
+}
+
+static void test_shared_weights(void **state)
+{
+    (void)state;
+    check_shared(shared_twice, 2, 8 * 16 * 2);
+    check_shared(shared_thrice, 1, 8 * 16 * 4);
+    check_shared(shared_seen, 3, 8 * 16 * 2);
+}
+
 static void test_deferral(void **state)
 {
     struct model model;
@@ -400,15 +460,11 @@ static void test_proof(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_deferral),
-        cmocka_unit_test(test_linear),
-        cmocka_unit_test(test_reduced_before_it_is_used_twice),
-        cmocka_unit_test(test_maxima),
-        cmocka_unit_test(test_initial_values),
-        cmocka_unit_test(test_hoist),
-        cmocka_unit_test(test_reshapes),
-        cmocka_unit_test(test_inner_atom),
-        cmocka_unit_test(test_across_atoms),
+        cmocka_unit_test(test_deferral),   cmocka_unit_test(test_shared_weights),
+        cmocka_unit_test(test_linear),     cmocka_unit_test(test_reduced_before_it_is_used_twice),
+        cmocka_unit_test(test_maxima),     cmocka_unit_test(test_initial_values),
+        cmocka_unit_test(test_hoist),      cmocka_unit_test(test_reshapes),
+        cmocka_unit_test(test_inner_atom), cmocka_unit_test(test_across_atoms),
         cmocka_unit_test(test_proof),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,7 +28,7 @@ MESHES = ("data=8", "a=4,b=2", "x=2,y=2,z=2", "data=3", "one=1")
 TRAINED = {   # train steps -> how many parameters
     "moe_scatter": 4, "moe_einsum": 3, "mamba": 9, "rwkv": 11, "griffin": 24, "gqa_scan": 10, "gqa_accumulate": 20, "lstm": 8,
     "encoder_decoder": 16, "retention": 5, "lora": 6, "fnet": 3, "vit": 26, "resnet": 14, "conv_mixer": 8, "diffusion": 18, "conditioned": 34, "masked_autoencoder": 4,
-    "masked_tokens": 4,
+    "masked_tokens": 4, "shared_layers": 4,
     "contrastive": 5, "vq": 3, "gcn": 5, "recommender": 7, "dropout_rbg": 2, "adafactor": 2, "orthogonal": 2, "adversarial": 4,
     "implicit": 2, "branches": 4, "private_gradients": 2, "physics": 5, "policy": 3, "wavenet": 10,
     "gradients": 13, "undonated": 2, "class_token": 5, "muon_scan": 1, "trained_in_loop": 2, "moe_sorted": 10, "complex_layers": 4, "coupling_flow": 4,
@@ -37,7 +37,7 @@ SERVED = {"dequantized": 4}                                   # inference -> how
 NO_BATCH = {"scalars", "scans", "sinkhorn", "sampling"}      # no contraction of examples
 NOT_INTERPRETED = set()                                      # under XLA only
 REFUSED = {"shard_map": (6, "partitioned by hand")}
-COMPUTES_IN = {"gqa_accumulate": "bfloat16"}                  # gradients in f32 that were rounded to bfloat16 on their way
+COMPUTES_IN = {"gqa_accumulate": "bfloat16", "shared_layers": "bfloat16"}                  # gradients in f32 that were rounded to bfloat16 on their way
 MATRICES = {"conditioned": 0.25}                              # inputs so small: its layers multiply what each other rounds
 OWN_MESH = {"with_mesh": ("dp=4,tp=2", "tp=2,dp=4"), "conditioned": ("a=4,b=2",)}      # shardings of its own: pins; where its fold reads ahead
 

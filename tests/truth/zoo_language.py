@@ -422,5 +422,25 @@ def masked_tokens(k):
     return train(loss, params, i32(B, S), i32(B, M), i32(B, M))
 
 
+def shared_layers(k):
+    """one layer twice, over two halves of the batch in turn; computes in bf16 with weights that each use casts: a gradient has four terms"""
+    B, S, D, V = 16 * k, 8 * k, 16 * k, 64 * k
+
+    def low(w):
+        return w.astype(jnp.bfloat16)
+
+    def loss(p, tokens):
+        x = low(p["embed"])[tokens]
+        for _ in range(2):
+            x = x + jax.nn.relu((x * low(p["g"])) @ low(p["up"])) @ low(p["down"])
+        return cross_entropy((x @ low(p["embed"]).T)[:, :-1], tokens[:, 1:])
+
+    def step(p, m, tokens):
+        values, grads = zip(*(jax.value_and_grad(loss)(p, t) for t in jnp.split(tokens, 2)))
+        return (*momentum(p, m, jax.tree.map(lambda a, b: (a + b) / 2, *grads)), sum(values) / 2)
+    params = {"embed": f32(V, D), "g": f32(D), "up": f32(D, 4 * D), "down": f32(4 * D, D)}
+    return lowered(step, params, params, i32(B, S), donate=(0, 1))
+
+
 MODELS = {f.__name__: f for f in (moe_scatter, moe_einsum, mamba, rwkv, griffin, gqa_scan, gqa_accumulate, decode, decode_scan,
-                                  prefill, beam_search, sampling, lstm, encoder_decoder, retention, lora, fnet, masked_tokens)}
+                                  prefill, beam_search, sampling, lstm, encoder_decoder, retention, lora, fnet, masked_tokens, shared_layers)}
