@@ -15,7 +15,8 @@
  *   5     roles_facts.c       forward, roles of arguments    facts of each color
  *   6     roles_batch.c       facts                          the vote: which colors are batches
  *   7     roles_colors.c      facts, batches                 colors[].roles, groups[].roles
- *   8     roles_labels.c      groups[].roles, facts          groups[].label
+ *   8     roles_terms.c       forward, facts, colors         the field's terms of colors without role
+ *   9     roles_labels.c      groups[].roles, facts, terms   groups[].label
  *
  *   values ---> state ---> arguments ---> facts ---> batch ---> colors ---> labels
  *     ^           |            ^                       |
@@ -144,7 +145,7 @@ bool roles_has_moments(const struct nda *n, const uint8_t *direct, const uint8_t
  * roles_find_state found one: more is state now, so that the examples are looked for again. */
 uint8_t *roles_metrics(const struct nda *n, const uint8_t *direct);
 
-/* ---- steps 4 to 8, each after the one before it */
+/* ---- steps 4 to 9, each after the one before it */
 void roles_of_arguments(struct roles *roles); /* arguments[].role */
 /* after roles_of_arguments: names and the request. Ends with the roles that hold. */
 void roles_vote(struct roles *roles);
@@ -154,6 +155,8 @@ void roles_collect_facts(struct roles *roles); /* adds to facts */
 void roles_find_facts(struct roles *roles);    /* steps 4 and 5 anew, from empty facts */
 bool roles_find_batches(struct roles *roles);  /* batch; false: there is none */
 void roles_of_colors(struct roles *roles);     /* colors[].roles, groups[].roles */
-void roles_label_groups(struct roles *roles);  /* groups[].label */
+/* of each color, what the field calls what it does, or NULL (the array owned, the words static) */
+const char **roles_terms(const struct roles *roles);
+void roles_label_groups(struct roles *roles); /* groups[].label */
 
 #endif

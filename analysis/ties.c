@@ -3,6 +3,7 @@
  * as many of either. What donation does not say is left to roles_state.c. */
 #include "analysis/stages.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 static bool entry_is_true(const struct ir_program *program, const struct ir_attr *dictionary,
@@ -48,6 +49,25 @@ static void tie_donors(struct nda *n, const uint8_t *donor, uint8_t *taken)
     free(next);
 }
 
+/* Argument i becomes result k, where it can. */
+static void tie_named(struct nda *n, uint32_t i, int64_t k, uint8_t *taken)
+{
+    const char *why = k < 0 || k >= n->result_count                        ? "which there is not"
+                      : taken[k]                                           ? "which another argument becomes"
+                      : result_type(n, (uint32_t)k) != argument_type(n, i) ? "which has another type"
+                                                                           : NULL;
+    if (!why) {
+        taken[k] = 1;
+        n->arguments[i].tied_result = (uint32_t)k;
+        return;
+    }
+    char sentence[200];
+    snprintf(sentence, sizeof sentence,
+             "gives the memory of argument %u to result %lld (tf.aliasing_output), %s: taken as not donated",
+             i, (long long)k, why);
+    nda_warn(n, n->function, sentence);
+}
+
 void stage_ties(struct nda *n)
 {
     const struct ir_program *program = n->program;
@@ -57,12 +77,7 @@ void stage_ties(struct nda *n)
         const struct ir_attr *attrs = ir_function_arg_attrs(program, n->function, i);
         const struct ir_attr *alias = attrs ? ir_attr_entry(program, attrs, "tf.aliasing_output") : NULL;
         if (alias && alias->kind == IR_ATTR_INT) {
-            int64_t k = alias->value;
-            if (k >= 0 && k < n->result_count && !taken[k] &&
-                result_type(n, (uint32_t)k) == argument_type(n, i)) {
-                taken[k] = 1;
-                n->arguments[i].tied_result = (uint32_t)k;
-            }
+            tie_named(n, i, alias->value, taken);
         } else {
             donor[i] = entry_is_true(program, attrs, "jax.buffer_donor");
         }

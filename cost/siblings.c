@@ -98,12 +98,15 @@ static int64_t shared_bytes(const struct price_scratch *scratch, const struct sp
     return shared;
 }
 
-/* the kernel becomes the last of the chain that the leader begins */
+/* The kernel becomes the last of the chain that the leader begins or is in: what runs behind a picker is in
+ * the picker's chain and leads others itself. */
 static void append(struct price_scratch *scratch, const struct spmd_local *local, uint32_t leader,
                    uint32_t kernel)
 {
     struct kernel *k = &scratch->kernels[kernel];
     struct sibling_group *group = &scratch->groups[leader];
+    while (scratch->kernels[group->last].next)
+        group->last = scratch->kernels[group->last].next;
     scratch->kernels[group->last].next = kernel;
     group->last = kernel;
     group->since = group->aside ? k->step : group->since;

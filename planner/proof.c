@@ -185,8 +185,8 @@ static enum error_code make_reference(const struct ir_program *prepared, const s
     enum error_code code = verify_reference_create(prepared, seed, options, reference, &inner);
     if (code == ERROR_TOO_LARGE || code == ERROR_NOT_AVAILABLE) {
         out->too_large = code == ERROR_TOO_LARGE;
-        snprintf(out->reason, sizeof out->reason, "%.390s",
-                 code == ERROR_TOO_LARGE ? "too_large" : inner.message);
+        snprintf(out->reason, sizeof out->reason, "%s%.370s", out->too_large ? "too_large: " : "",
+                 inner.message);
         return ERROR_OK;
     }
     if (code != ERROR_OK && e)

@@ -70,6 +70,7 @@ static void add(struct maker *maker, struct report_layout_row *class, uint32_t s
             strcmp(other->type, class->type) == 0 &&
             memcmp(other->layouts, class->layouts, sizeof class->layouts) == 0) {
             other->count += class->count;
+            other->only = NULL;
             other->bytes += class->bytes;
             return;
         }
@@ -85,7 +86,8 @@ static void add_weights(struct maker *maker)
         if (n->arguments[i].role != NDA_ROLE_PARAMETER ||
             ir_value_type(n->program, n->arguments[i].value)->kind != IR_TYPE_TENSOR)
             continue;
-        report_pattern(n->arguments[i].name, class.name, sizeof class.name);
+        class.only = n->arguments[i].name;
+        report_pattern(class.only, class.name, sizeof class.name);
         report_type(n->program, n->arguments[i].value, class.type, sizeof class.type);
         class.bytes = ir_type_bytes(n->program, ir_value_type(n->program, n->arguments[i].value));
         add(maker, &class, n->arguments[i].space, n->spaces[n->arguments[i].space].slots);
@@ -126,6 +128,20 @@ static void add_activations(struct maker *maker)
         class.bytes = ir_type_bytes(program, ir_value_type(program, value));
         add(maker, &class, n->op_space[op], slot);
     }
+}
+
+/* A weight that is like no other has its name (not `tables/` and a star of one table). */
+static void name_single(struct maker *maker)
+{
+    struct report_layout_row *rows = maker->classes.at;
+    for (size_t i = 0; i < maker->classes.count; i++)
+        for (size_t k = 0; rows[i].only && k < maker->classes.count; k++)
+            if (k != i && rows[k].weight && strcmp(rows[k].name, rows[i].name) == 0 &&
+                strcmp(rows[k].type, rows[i].type) == 0)
+                rows[i].only = NULL;
+    for (size_t i = 0; i < maker->classes.count; i++)
+        if (rows[i].only)
+            snprintf(rows[i].name, sizeof rows[i].name, "%s", rows[i].only);
 }
 
 /* weights first, then the larger; ties by text */
@@ -193,6 +209,7 @@ enum error_code report_add_classes(struct report *report, const struct search_pl
         add_weights(&maker);
         add_activations(&maker);
     }
+    name_single(&maker);
     if (maker.classes.count)
         qsort(maker.classes.at, maker.classes.count, sizeof *maker.classes.at, by_size);
     report->class_count = (uint32_t)maker.classes.count;

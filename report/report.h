@@ -143,6 +143,7 @@ struct
     int64_t bytes;                    /* of all, unsplit */
     char layouts[REPORT_LAYOUTS][96]; /* "[data, -, model]": axes of each dimension; "": no such plan */
     bool same_axes[REPORT_LAYOUTS];   /* as ours, but for the order of a dimension's axes */
+    const char *only;                 /* weights: the argument, where count is 1; borrowed from the nda */
 };
 /* What holds memory at the peak. */
 enum report_part {

@@ -18,7 +18,8 @@ enum {
     SHOWN_TENSORS = 12,
     SHOWN_ARGUMENTS = 40, /* kinds of them */
     SHOWN_BASELINES = 12,
-    SHOWN_CHOICES = 20
+    SHOWN_CHOICES = 20,
+    LEAST_PS = 1000000 /* a collective's start alone takes longer */
 };
 enum { MEMORY_ROWS = 16 }; /* the heading calls each a sixteenth */
 enum { FAR_BELOW = 4 };    /* a peak that is less than this part of the limit has bars of its own scale */
@@ -185,10 +186,29 @@ static void write_alike(const struct report *report, const struct report_alike_r
                 strcmp(place, last) != 0 ? " to " : "", strcmp(place, last) != 0 ? last : "");
 }
 
+static uint32_t axes_of(const struct report_collective *collective)
+{
+    uint32_t axes = 0;
+    for (uint32_t k = 0; k < collective->axis_count; k++)
+        axes |= UINT32_C(1) << collective->axes[k];
+    return axes;
+}
+
+/* Is the row's time another one's? What is sent together has one start, in the row of the first. */
+static bool goes_along(const struct report_alike_row *rows, uint32_t count, uint32_t self)
+{
+    const struct report_collective *row = rows[self].first;
+    for (uint32_t i = 0; i < count && rows[self].time_ps < LEAST_PS * rows[self].count; i++)
+        if (rows[i].time_ps >= LEAST_PS * rows[i].count && rows[i].first->kind == row->kind &&
+            axes_of(rows[i].first) == axes_of(row))
+            return true;
+    return false;
+}
+
 static void write_collectives(const struct report *report, struct text *text)
 {
     uint32_t count;
-    int64_t waiting = 0;
+    int64_t waiting = 0, along = 0;
     struct report_alike_row *rows = report_alike(report, &count);
     heading(text, "Communication, most expensive first");
     report_text_causes(report, text);
@@ -199,9 +219,16 @@ static void write_collectives(const struct report *report, struct text *text)
                     "time", "exposed", "because of", "where");
     for (uint32_t i = 0; i < count; i++) {
         waiting += rows[i].exposed_ps > rows[i].time_ps;
-        if (i < SHOWN_COLLECTIVES)
+        if (i < SHOWN_COLLECTIVES) {
+            along += goes_along(rows, count, i);
             write_alike(report, &rows[i], text);
+        }
     }
+    if (along)
+        text_add(
+            text,
+            "Less than a microsecond: sent together with others of its kind and axes, whose time is that "
+            "of all.\n");
     if (waiting)
         text_add(text, "More exposed than its time: it also waits for the collectives that are before it.\n");
     if (count > SHOWN_COLLECTIVES)

@@ -13,12 +13,32 @@ static uint32_t factor_group(const struct nda *n, uint32_t space, uint32_t facto
     return n->colors[n->factors[n->spaces[space].factors + factor].color].group;
 }
 
-static double space_size(const struct nda *n, uint32_t space)
+/* of what an operand or result has alone (what slides, what is cut or joined): its elements in this one */
+static double alone_size(const struct nda *n, uint32_t slot)
 {
     double size = 1;
-    for (uint32_t k = 0; k < n->spaces[space].factor_count; k++)
-        size *= (double)n->factors[n->spaces[space].factors + k].size;
+    for (uint32_t k = 0; k < nda_atom_count(n, n->slots[slot].value); k++) {
+        uint32_t factor = nda_slot_factor(n, slot, k);
+        if (factor != NDA_NONE && n->factors[factor].kind >= NDA_WINDOWED)
+            size *= (double)n->factors[factor].size;
+    }
     return size;
+}
+
+/* Points that the space goes over. What operands have alone is no loop around what results have alone: an
+ * image that a convolution makes smaller is gone over once, not once for each point of the smaller one. */
+static double space_size(const struct nda *n, uint32_t space)
+{
+    const struct nda_space *sp = &n->spaces[space];
+    double size = 1, alone = 1;
+    for (uint32_t k = 0; k < sp->factor_count; k++)
+        size *=
+            n->factors[sp->factors + k].kind < NDA_WINDOWED ? (double)n->factors[sp->factors + k].size : 1;
+    for (uint32_t slot = sp->slots; slot < sp->slots + sp->slot_count; slot++) {
+        double here = alone_size(n, slot);
+        alone = here > alone ? here : alone;
+    }
+    return size * alone;
 }
 
 /* the group that an axis splits in a space; NDA_NONE: none */

@@ -127,11 +127,39 @@ static bool some_axis_divides(const struct finder *finder, int64_t size)
     return false;
 }
 
-/* "divided by none of data=4, model=8; nearest 50256, 50260" */
-static void tell_sizes(const struct finder *finder, int64_t size, char *out, size_t room)
+/* Where the group is a part of the dimension of its example (heads of heads x keys): elements of that
+ * dimension, else of the group. Nobody can pad a part alone. */
+static int64_t whole_dimension(const struct finder *finder, uint32_t group)
 {
-    int64_t least = 0;
-    size_t at = (size_t)snprintf(out, room, "%lld is divided by none of ", (long long)size);
+    const struct nda *n = finder->n;
+    uint32_t value = finder->example[group];
+    int64_t size = 1;
+    uint32_t origin = value == NDA_NONE ? NDA_NONE : finder->local->values[value].origin;
+    uint32_t slot = origin == NDA_NONE ? NDA_NONE : n->value_def_slot[origin];
+    if (slot == NDA_NONE)
+        return n->groups[group].size;
+    const struct nda_atom *atoms = nda_atoms(n, origin);
+    uint32_t count = nda_atom_count(n, origin), found = 0;
+    while (found < count && (nda_slot_factor(n, slot, found) == NDA_NONE ||
+                             group_at(n, nda_slot_factor(n, slot, found)) != group))
+        found++;
+    if (found == count || atoms[found].size != n->groups[group].size)
+        return n->groups[group].size;
+    for (uint32_t i = 0; i < count; i++)
+        size *= atoms[i].dim == atoms[found].dim ? atoms[i].size : 1;
+    return size;
+}
+
+/* "50257 is divided by none of data=4, model=8; the nearest sizes that are: 50256, 50260"; of a part of a
+ * dimension of `whole` elements the sizes that this would have. */
+static void tell_sizes(const struct finder *finder, int64_t size, int64_t whole, char *out, size_t room)
+{
+    int64_t least = 0, times = whole / size;
+    size_t at = (size_t)snprintf(out, room, "%lld", (long long)size);
+    if (times > 1)
+        at += (size_t)snprintf(out + at, room - at, " of %lld = %lld x %lld", (long long)whole,
+                               (long long)size, (long long)times);
+    at += (size_t)snprintf(out + at, room - at, " is divided by none of ");
     for (uint32_t axis = 0, shown = 0; axis < finder->mesh->axis_count; axis++) {
         int64_t devices = finder->mesh->axes[axis].size;
         if (devices < 2)
@@ -141,13 +169,13 @@ static void tell_sizes(const struct finder *finder, int64_t size, char *out, siz
             at += (size_t)snprintf(out + at, room - at, "%s%s=%lld", shown++ ? ", " : "",
                                    finder->mesh->axes[axis].name, (long long)devices);
     }
-    int64_t below = size / least * least, above = below + least;
+    int64_t below = size / least * least * times, above = below + least * times;
     if (at < room && below > 0)
         at += (size_t)snprintf(out + at, room - at, "; the nearest sizes that are: %lld, %lld",
                                (long long)below, (long long)above);
     else if (at < room)
         at += (size_t)snprintf(out + at, room - at, "; the nearest size that is: %lld", (long long)above);
-    int64_t devices = mesh_devices(finder->mesh), padded = (size / devices + 1) * devices;
+    int64_t devices = mesh_devices(finder->mesh), padded = (size / devices + 1) * devices * times;
     if (at < room && devices > least && size > devices)
         snprintf(out + at, room - at, "; by all %lld devices: %lld", (long long)devices, (long long)padded);
 }
@@ -423,7 +451,7 @@ static void warn_of_batch(struct finder *finder)
             (some && !tell_largest_axis(finder, size, sizes, sizeof sizes)))
             continue;
         if (!some)
-            tell_sizes(finder, size, sizes, sizeof sizes);
+            tell_sizes(finder, size, size, sizes, sizeof sizes);
         snprintf(line, sizeof line, "the batch (%s) is not split%s: %s", n->groups[group].label,
                  some ? " over the largest axis" : "", sizes);
         report_add_warning(finder->report, line);
@@ -485,7 +513,8 @@ static enum error_code explain(struct finder *finder, struct error *e)
         if (!divides && find_window(finder, whole->group, whole)) {
             whole->reason = REPORT_NO_RULE; /* another size would not help */
         } else if (!divides) {
-            tell_sizes(finder, whole->size, whole->sizes, sizeof whole->sizes);
+            tell_sizes(finder, whole->size, whole_dimension(finder, whole->group), whole->sizes,
+                       sizeof whole->sizes);
         } else if (no_rule(finder, whole->group, whole)) {
             whole->reason = REPORT_NO_RULE;
         } else if (finder->priced && i < PRICED &&

@@ -64,6 +64,9 @@ enum error_code verify_eval_while(struct verify_state *state, uint32_t op, uint3
         code = uniform(state, op, test, devices, "the loop's condition", &go, e);
         verify_values_drop(state, test, devices);
         code = code ? code : verify_count_operations(state, op, e);
+        if (!code && go && ++state->statistics.turns > VERIFY_MAX_TURNS)
+            code =
+                verify_fail(state, op, ERROR_TOO_LARGE, e, "loops take more than %u turns", VERIFY_MAX_TURNS);
         if (code || !go)
             break;
         memcpy(args, out, all * sizeof *out);

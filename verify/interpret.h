@@ -57,6 +57,9 @@ enum verify_style { VERIFY_STYLE_ANY, VERIFY_STYLE_REPLICA, VERIFY_STYLE_PARTITI
 /* Scalar operations of one run when the caller names no limit: a module that is too large for the
  * interpreter ends by this budget, the same on every machine, and not by a clock. */
 #define VERIFY_MAX_OPERATIONS 20000000000u
+/* Turns of all loops of one run: a loop of little work that does not end would take hours to spend the budget
+ * above. A turn costs some microseconds. */
+#define VERIFY_MAX_TURNS 500000u
 
 /* Of one op, the largest over its executions. */
 struct verify_magnitude {
@@ -103,6 +106,7 @@ struct verify_statistics {
     uint64_t operations;   /* scalar operations executed */
     uint64_t ops_executed; /* ops, once a device that did not share */
     uint64_t ops_shared;   /* ops whose result another device's was */
+    uint64_t turns;        /* of loops, once for all devices */
     uint64_t collectives;  /* executed, once for all devices */
     /* sdy.manual_computation: largest difference between copies of one result shard, relative to the
      * result's largest magnitude; 0 = bit for bit equal */
@@ -121,7 +125,7 @@ struct verify_statistics {
  *                        devices once, mixed styles, a predicate that differs between devices (a deadlock),
  *                        a wrong shape
  * ERROR_UNSUPPORTED_MODULE  a recursive call
- * ERROR_TOO_LARGE        the budget is spent
+ * ERROR_TOO_LARGE        the budget is spent, or loops do not end
  * ERROR_CANCELLED        the caller's `cancelled` said so */
 enum error_code verify_run(const struct ir_program *program, const char *function, uint32_t devices,
                            const struct verify_tensor *inputs, struct verify_tensor *outputs,

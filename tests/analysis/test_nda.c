@@ -478,6 +478,40 @@ static void heads_are_attentions_alone(void **state)
     (void)state;
 }
 
+static void expect_group(const struct nda *n, const char *label, int64_t size)
+{
+    for (uint32_t group = 0; group < n->group_count; group++)
+        if (strcmp(n->groups[group].label, label) == 0) {
+            assert_int_equal(n->groups[group].size, size);
+            return;
+        }
+    fail_msg("no dimension is called %s", label);
+}
+
+/* on no argument, or a part of an argument's dimension */
+static void others_are_labelled(void **state)
+{
+    static const struct {
+        const char *path, *label;
+        int64_t size;
+    } rows[] = {{"tests/analysis/data/experts_shared.mlir.gz", "head_dim", 8},
+                {"tests/analysis/data/experts_shared.mlir.gz", "top_k", 2},
+                {"tests/analysis/data/experts_shared.mlir.gz", "capacity", 8},
+                {"tests/analysis/data/state_space.mlir.gz", "head_dim", 16},
+                {"tests/analysis/data/depths.mlir.gz", "top_k", 8},
+                {"tests/analysis/data/depths.mlir.gz", "sequence_2", 8},
+                {"tests/analysis/data/speech.mlir.gz", "sequence_2", 24},
+                {"tests/analysis/data/resampler.mlir.gz", "sequence_3", 64},
+                {"tests/analysis/data/registers.mlir.gz", "sequence", 69}};
+    struct subject subject;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        load(&subject, rows[i].path);
+        expect_group(subject.nda, rows[i].label, rows[i].size);
+        subject_close(&subject);
+    }
+    (void)state;
+}
+
 static void dimensions_are_labelled(void **state)
 {
 #define DATA "tests/analysis/data/"
@@ -500,6 +534,34 @@ static void dimensions_are_labelled(void **state)
         {DATA "two_tables.mlir.gz", "state/params/label", 1, "embed_2"},
         {DATA "two_tables.mlir.gz", "state/params/layers/0/ada", 0, "embed_2"},
         {DATA "two_tables.mlir.gz", "state/params/layers/0/up", 0, "embed"},
+        /* heads of queries, keys and values in one matrix; experts that are chosen from; a shared expert */
+        {DATA "experts_shared.mlir.gz", "params/layers/0/o", 0, "heads"},
+        {DATA "experts_shared.mlir.gz", "params/layers/0/qkv", 1, "heads_2"},
+        {DATA "experts_shared.mlir.gz", "params/layers/1/w_up", 0, "experts"},
+        {DATA "experts_shared.mlir.gz", "params/layers/1/router", 1, "experts_2"},
+        {DATA "experts_shared.mlir.gz", "params/layers/0/shared_up", 1, "ffn"},
+        /* stacked layers under a scan; image, window, channels; positions with and without more tokens */
+        {DATA "registers.mlir.gz", "params/blocks/up", 0, "layers_2"},
+        {DATA "registers.mlir.gz", "params/blocks/up", 2, "ffn"},
+        {DATA "registers.mlir.gz", "params/patch", 0, "window"},
+        {DATA "registers.mlir.gz", "params/patch", 2, "channels"},
+        {DATA "registers.mlir.gz", "params/head", 1, "classes"},
+        {DATA "registers.mlir.gz", "params/reg", 0, "sequence_3"},
+        {DATA "registers.mlir.gz", "arg60", 1, "spatial"},
+        /* two streams of activations, one attends to the other */
+        {DATA "speech.mlir.gz", "params/dec/0/c/q", 0, "embed"},
+        {DATA "speech.mlir.gz", "params/dec/0/c/k", 0, "embed_2"},
+        {DATA "speech.mlir.gz", "params/enc/1/f/w2", 1, "embed_2"},
+        {DATA "speech.mlir.gz", "params/conv1", 1, "channels"},
+        /* numbers beside looked up rows */
+        {DATA "tables.mlir.gz", "params/tables/0", 0, "vocab"},
+        {DATA "tables.mlir.gz", "params/tables/3", 0, "rows"},
+        {DATA "tables.mlir.gz", "params/bot/0", 0, "features"},
+        {DATA "tables.mlir.gz", "params/bot/1", 1, "hidden"},
+        /* positions that latents attend to, joined with the latents */
+        {DATA "resampler.mlir.gz", "params/pos", 0, "sequence_2"},
+        {DATA "resampler.mlir.gz", "params/layers/0/kv", 2, "heads"},
+        {DATA "resampler.mlir.gz", "params/layers/0/kv", 3, "head_dim"},
     };
 #undef DATA
     struct subject subject;
@@ -715,6 +777,7 @@ int main(void)
         cmocka_unit_test(two_towers_have_two_batches),
         cmocka_unit_test(heads_are_attentions_alone),
         cmocka_unit_test(dimensions_are_labelled),
+        cmocka_unit_test(others_are_labelled),
         cmocka_unit_test(weights_handed_back_are_no_examples),
         cmocka_unit_test(scans_tell_their_trips),
         cmocka_unit_test(sgd_is_training_and_sampling_is_not),

@@ -154,6 +154,17 @@ with tempfile.TemporaryDirectory() as scratch:
     shown = [line.split()[0] for line in lines[3:] if ':' in line.split(' ')[0]]
     check(len(shown) > 5 and set(shown) <= names and any(len(n) > 48 for n in shown), f'names of experts: {shown}')
 
+    # memory that is given to a result that cannot have it is said not to be
+    given = pathlib.Path(scratch, 'given.mlir')
+    given.write_text('func.func @main(%a: tensor<16x8xf32> {tf.aliasing_output = 7 : i32}, %b: tensor<16x8xf32> {tf.aliasing_output = 0 : i32}, '
+                     '%c: tensor<16x8xf32> {tf.aliasing_output = 0 : i32}, %d: tensor<16x8xbf16> {tf.aliasing_output = 1 : i32}) '
+                     '-> (tensor<16x8xf32>, tensor<16x8xf32>) {\n'
+                     '  %0 = stablehlo.add %a, %b : tensor<16x8xf32>\n  return %0, %c : tensor<16x8xf32>, tensor<16x8xf32>\n}\n')
+    plan(given, f'{scratch}/given', '--mesh', 'x=2', '--device', 'a100-40', '--outputs', 'plan,report')
+    warned = [w for w in json.loads((pathlib.Path(f'{scratch}/given') / 'report.json').read_text())['warnings'] if 'tf.aliasing_output' in w]
+    check(len(warned) == 3 and all(why in ' '.join(warned) for why in ('argument 0 to result 7', 'argument 2 to result 0', 'another type')),
+          f'donations that cannot be: {warned}')
+
     # nothing goes in, nothing comes out
     nothing = pathlib.Path(scratch, 'nothing.mlir')
     nothing.write_text('func.func @main() {\n  return\n}\n')

@@ -122,6 +122,34 @@ static bool at_once(void *context)
     return ++*(int *)context > 2;
 }
 
+/* a loop of next to no work, whose counter stands still */
+static void loops_that_do_not_end_are_left(void **state)
+{
+    static const char text[] =
+        "func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {\n"
+        "  %z = stablehlo.constant dense<0> : tensor<i32>\n"
+        "  %n = stablehlo.constant dense<5> : tensor<i32>\n"
+        "  %r:2 = stablehlo.while(%i = %z, %h = %x) : tensor<i32>, tensor<2xf32>\n"
+        "  cond {\n"
+        "    %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+        "    stablehlo.return %p : tensor<i1>\n"
+        "  } do {\n"
+        "    stablehlo.return %i, %h : tensor<i32>, tensor<2xf32>\n"
+        "  }\n"
+        "  return %r#1 : tensor<2xf32>\n"
+        "}\n";
+    struct ir_program program = {0};
+    struct error e = {0};
+    float zeros[2] = {0, 0};
+    struct verify_tensor in = {IR_F32, 1, {2}, zeros}, out = {0};
+    struct verify_statistics statistics = {0};
+    ASSERT_OK(ir_read(text, strlen(text), NULL, &program, &e), &e);
+    assert_int_equal(verify_run(&program, "main", 1, &in, &out, NULL, &statistics, &e), ERROR_TOO_LARGE);
+    assert_non_null(strstr(e.message, "turns"));
+    ir_program_release(&program);
+    (void)state;
+}
+
 static void operations_are_counted_and_limited(void **state)
 {
     (void)state;
@@ -562,6 +590,7 @@ int main(void)
         cmocka_unit_test(comparison_is_strict),
         cmocka_unit_test(train_steps_get_moments_and_indices),
         cmocka_unit_test(inputs_follow_the_seed),
+        cmocka_unit_test(loops_that_do_not_end_are_left),
         cmocka_unit_test(operations_are_counted_and_limited),
         cmocka_unit_test(models_are_equal_to_themselves),
         cmocka_unit_test(rounding_is_no_difference),
