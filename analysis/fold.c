@@ -302,6 +302,29 @@ static void find_places(struct cut *cut)
     }
 }
 
+/* Does the program begin with its last layer? The longest repeat may be that of the backward pass. */
+static bool begins_with_last(const struct cut *cut)
+{
+    const struct ir_block *body = &cut->map.nda->program->blocks[cut->map.nda->block];
+    for (uint32_t i = 0; i < body->op_count; i++) {
+        int32_t layer = cut->layer[cut->map.nda->program->block_ops[body->ops + i]];
+        if (layer == 1 || layer == (int32_t)cut->map.layers - 2)
+            return layer != 1;
+    }
+    return false;
+}
+
+/* layers count from the other end */
+static void turn(struct cut *cut)
+{
+    uint32_t *next = cut->map.next;
+    cut->map.next = cut->map.before;
+    cut->map.before = next;
+    for (uint32_t node = 0; node < cut->map.node_count; node++)
+        if (cut->layer[node] != FOLD_NO_LAYER)
+            cut->layer[node] = (int32_t)cut->map.layers - 1 - cut->layer[node];
+}
+
 struct fold *fold_create(const struct nda *n, uint32_t kept)
 {
     struct cut cut = {0};
@@ -311,7 +334,11 @@ struct fold *fold_create(const struct nda *n, uint32_t kept)
         cut.fold = fold;
         cut.layer = fold_layers(&cut.map);
         cut.live = mem_zalloc((size_t)cut.map.op_count + 1, 1);
-        cut.from = (int32_t)kept / 2;
+        /* An odd one more stays where the program begins: what is before its layers (embeddings, whose
+         * gradients' updates may be sharded) gives the first one other cells than inner ones have. */
+        if (kept % 2 && begins_with_last(&cut))
+            turn(&cut);
+        cut.from = (int32_t)(kept - kept / 2);
         cut.until = (int32_t)(cut.map.layers - kept / 2);
         fold->layers = cut.map.layers;
         fold->kept = kept;

@@ -85,8 +85,9 @@ static inline uint32_t fold_value(const struct fold_places *places, const struct
                                    : program->blocks[places->block].args + node - places->op_count;
 }
 
-/* kept: layers that stay, even, at least 4. NULL: nothing repeats often enough (at least kept + 2 layers), or
- * what repeats cannot be cut. Owned; n is borrowed and must outlive it. */
+/* kept: layers that stay, at least 3; an odd one more where the program begins. NULL: nothing repeats often
+ * enough (at least kept + 2 layers), or what repeats cannot be cut. Owned; n is borrowed and must outlive
+ * it. */
 struct fold *fold_create(const struct nda *n, uint32_t kept);
 void fold_destroy(struct fold *fold); /* NULL is fine */
 /* does the fold stand for the whole under this plan? */

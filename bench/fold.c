@@ -127,7 +127,7 @@ int main(int argc, char **argv)
         if (strcmp(argv[i], "--plans") == 0)
             plans = (uint32_t)usage_number(argc, argv, &i, 1);
         else if (strcmp(argv[i], "--kept") == 0)
-            kept = (uint32_t)usage_number(argc, argv, &i, 4);
+            kept = (uint32_t)usage_number(argc, argv, &i, 3);
         else if (strcmp(argv[i], "--mesh") == 0)
             mesh = usage_value(argc, argv, &i);
         else if (strcmp(argv[i], "--device") == 0)
@@ -142,7 +142,7 @@ int main(int argc, char **argv)
            "whole ms", "fold ms", "ratio");
     for (int i = 0; i < (count ? count : known); i++) {
         char *path = count ? mem_strdup(argv[i]) : mem_printf("tests/models/%s", standard[i]);
-        if (bench(path, mesh, device, limit_bytes, kept & ~1u, plans, verbose, &e) != ERROR_OK)
+        if (bench(path, mesh, device, limit_bytes, kept, plans, verbose, &e) != ERROR_OK)
             failed = fprintf(stderr, "%s: %s\n", path, e.message) > 0;
         fflush(stdout);
         free(path);

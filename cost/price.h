@@ -161,7 +161,7 @@ const struct price *evaluator_unsharded(const struct evaluator *evaluator);
 void evaluator_measure(const struct evaluator *evaluator, const struct spmd_local *local,
                        enum cost_order order, struct price_measured *out);
 /* Lets evaluator_price_folded price the program with its repeated layers cut to `kept` (analysis/fold.h;
- * even, at least 4), or as a whole where kept is 0. false: it does not fold so; it is priced as a whole then.
+ * at least 3), or as a whole where kept is 0. false: it does not fold so; it is priced as a whole then.
  * Before any session of the evaluator is created. */
 bool evaluator_fold(struct evaluator *evaluator, uint32_t kept);
 /* Of the fold, where collectives are hidden: plans near the limit are priced as a whole from now on, not only

@@ -206,6 +206,9 @@ enum error_code core_price_plan(const struct search *search, void *session, int6
 /* the same once its list is replayed, which gives the hash */
 enum error_code core_price_list(const struct search *search, void *session, struct core_plan *plan,
                                 struct error *e) BASE_CHECKED;
+/* .. within limits that do not last: a rough price is remembered apart */
+enum error_code core_price_apart(const struct search *search, void *session, struct core_plan *plan,
+                                 struct error *e) BASE_CHECKED;
 /* Of the first `count` experts the cheapest by C (by_step: the fastest) that does not fit, where it beats all
  * that do, and has nothing in common with where others began; UINT32_MAX: there is none. */
 uint32_t core_best_over(const struct search *search, const uint32_t *starts, uint32_t begun, uint32_t count,

@@ -39,7 +39,8 @@ struct search_domain {
                  struct search_domain_baseline *out);
     uint32_t baseline_count;
     /* Prices of plans that cannot be the best may be rough. The search sets them when all experts are priced,
-     * so that prices are the same in every process and thread. */
+     * so that prices are the same in every process and thread, and before that beside an expert that is
+     * climbed from. */
     struct price_limits limits;
     bool has_limits;
     uint64_t operations; /* size of the program: sets budget and tasks */

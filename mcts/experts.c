@@ -43,7 +43,8 @@ static enum error_code price_baseline(struct search *search, void *session,
                                       struct core_plan *plan, struct error *e)
 {
     *plan = (struct core_plan){.list = from->list, .found = FOUND_BASELINE, .baseline = (uint16_t)index};
-    return core_price_list(search, session, plan, e);
+    return search->domain->has_limits ? core_price_apart(search, session, plan, e)
+                                      : core_price_list(search, session, plan, e);
 }
 
 /* Experts are priced exactly where they may be the best, by their prices on the fold: those that are further
@@ -165,6 +166,22 @@ struct climb {
     uint32_t ends[STARTS], end_count; /* where earlier climbs ended */
 };
 
+/* what a plan need not be priced beyond, where it is compared with one that costs so much; over: the least
+ * steps that a plan is above the limit */
+static struct price_limits limits_beside(const struct search *search, struct cost than, int64_t over)
+{
+    struct price_limits limits = {INT64_MAX, INT64_MAX, INT64_MAX, 0};
+    int64_t limit = search->domain->memory_limit_bytes;
+    /* where none fits, memory orders the plans, and none is hopeless by its time */
+    if (than.over_steps == 0) {
+        limits.hopeless = than.c + than.c / NEAR_BEST;
+        limits.far = than.c + than.c / FAR_BEST;
+    }
+    if (limit > 0)
+        limits.far_bytes = limit + limit / 100 * (over + FAR_STEPS);
+    return limits;
+}
+
 /* prices what is listed: cheaper plans into `out`, dearer ones into `near`, if any */
 static enum error_code price_around(struct climb *climb, const struct search_domain_baseline *list,
                                     uint32_t count, struct near *near, struct core_elites *out,
@@ -177,7 +194,13 @@ static enum error_code price_around(struct climb *climb, const struct search_dom
     climb->left -= count;
     uint8_t *priced = mem_zalloc((size_t)count + 1, 1);
     struct round round = {climb->search, list, plans, priced};
+    struct search_domain *domain = climb->search->domain;
+    domain->has_limits = than->cost.over_steps == 0;
+    domain->limits = limits_beside(climb->search, than->cost, 0);
+    if (near) /* those are told apart by their time */
+        domain->limits.far = INT64_MAX;
     enum error_code code = core_pricers_run(climb->pricers, count, price_one, &round, e);
+    domain->has_limits = false;
     for (uint32_t i = 0; i < count && !code; i++)
         if (!priced[i])
             climb->left = climb->left_orders = 0;
@@ -447,17 +470,8 @@ static int64_t least_over(const struct search *search)
 static void set_limits(struct search *search)
 {
     struct search_domain *domain = search->domain;
-    const struct cost *best = &search->best_baseline;
-    int64_t limit = domain->memory_limit_bytes;
     domain->has_limits = domain->baseline_count && !search->options.no_baselines;
-    domain->limits = (struct price_limits){INT64_MAX, INT64_MAX, INT64_MAX, 0};
-    /* where no expert fits, memory orders the plans, and none is hopeless by its time */
-    if (best->over_steps == 0) {
-        domain->limits.hopeless = best->c + best->c / NEAR_BEST;
-        domain->limits.far = best->c + best->c / FAR_BEST;
-    }
-    if (limit > 0)
-        domain->limits.far_bytes = limit + limit / 100 * (least_over(search) + FAR_STEPS);
+    domain->limits = limits_beside(search, search->best_baseline, least_over(search));
 }
 
 /* the experts that there was no time for are none of this search */

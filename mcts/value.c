@@ -6,6 +6,9 @@
  * Chosen, not tuned */
 enum { TIGHT_PART = 4 };
 
+/* in keys of prices that are remembered apart: no cost */
+static const uint64_t APART = UINT64_MAX;
+
 enum error_code core_task_check(const struct core_task *task, struct error *e)
 {
     if (search_stops(task->control))
@@ -19,15 +22,30 @@ int64_t core_to_beat(const struct search *search, const struct core_plan *plan)
     return limit > 0 && plan->price.peak_bytes <= limit - limit / TIGHT_PART ? plan->cost.c : 0;
 }
 
-enum error_code core_price_plan(const struct search *search, void *session, int64_t beaten,
-                                struct core_plan *plan, struct error *e)
+static enum error_code price_as(const struct search *search, void *session, struct hash128 key,
+                                int64_t beaten, struct core_plan *plan, struct error *e)
 {
-    struct hash128 key = beaten ? hash128_xor(plan->hash, hash_word((uint64_t)beaten)) : plan->hash;
     if (core_memo_find(search->memo, key, &plan->price, &plan->cost))
         return ERROR_OK;
     TRY(search->domain->price(session, &plan->list, beaten, &plan->price, &plan->cost, e));
     core_memo_put(search->memo, key, &plan->price, plan->cost);
     return ERROR_OK;
+}
+
+enum error_code core_price_plan(const struct search *search, void *session, int64_t beaten,
+                                struct core_plan *plan, struct error *e)
+{
+    struct hash128 key = beaten ? hash128_xor(plan->hash, hash_word((uint64_t)beaten)) : plan->hash;
+    return price_as(search, session, key, beaten, plan, e);
+}
+
+enum error_code core_price_apart(const struct search *search, void *session, struct core_plan *plan,
+                                 struct error *e)
+{
+    search->domain->replay(session, &plan->list, &plan->hash);
+    if (core_memo_find(search->memo, plan->hash, &plan->price, &plan->cost))
+        return ERROR_OK;
+    return price_as(search, session, hash128_xor(plan->hash, hash_word(APART)), 0, plan, e);
 }
 
 enum error_code core_price_list(const struct search *search, void *session, struct core_plan *plan,
