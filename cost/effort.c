@@ -139,3 +139,10 @@ void price_find_arguments_of_erfc(struct price_program *out)
         }
     }
 }
+
+bool price_only_multiplies(const struct ir_program *program, uint32_t op)
+{
+    struct ir_dot dot;
+    return ir_opcode_family((enum ir_opcode)program->ops[op].code) == IR_FAMILY_DOT &&
+           ir_dot(program, op, &dot) == 0 && dot.lhs_contract.count == 0;
+}

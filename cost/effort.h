@@ -14,6 +14,9 @@ struct price_program;
 uint8_t price_effort_of(uint16_t code);
 /* eighths of a byte that each element of an elementwise op takes; of others 0 */
 uint8_t price_work_of(const struct ir_program *program, uint32_t op);
+/* Is the op a product that sums nothing up (einsum's mask of heads on attention's probabilities)? For every
+ * compiler it is a multiplication. Source: XLA's algebraic simplifier; final HLO of BERTs, jax 0.10.2. */
+bool price_only_multiplies(const struct ir_program *program, uint32_t op);
 /* how often an op passes over its operands and results: 1 or, of sorts and sums of all before, more */
 uint8_t price_passes_of(const struct ir_program *program, uint32_t op);
 /* notes of the program's ops what an erfc is taken of and is computed of several arrays (internal.h) */

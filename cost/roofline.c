@@ -379,6 +379,8 @@ static struct op_info describe_op(const struct ir_program *program, uint32_t op)
     struct op_info info = {.class = (uint8_t)family_class(family, ir_op->code)};
     if (info.class == OP_ALIAS && ir_op->operand_count != ir_op->result_count)
         info.class = OP_OTHER;
+    if (price_only_multiplies(program, op))
+        info.class = OP_ELEMENTWISE;
     info.in_place = family == IR_FAMILY_ELEMENTWISE || info.class == OP_UPDATE || info.class == OP_ALIAS;
     if (info.class == OP_ELEMENTWISE)
         info.repeatable = !costly_elementwise(ir_op->code) && reads_one_array(program, op);

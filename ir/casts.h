@@ -10,8 +10,8 @@
 
 #include "ir/program.h"
 
-/* Sets same[v], for the result v of each such op of @main but the first, to the first one's result. `same`, by
- * value, has what each always equals so far (invariants.h), without chains, and is left so. */
+/* Sets same[v], for the result v of each such op of @main but the first, to the first one's result. `same`,
+ * by value, has what each always equals so far (invariants.h), without chains, and is left so. */
 void ir_casts_share(const struct ir_program *program, uint32_t *same);
 
 #endif

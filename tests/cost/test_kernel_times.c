@@ -244,9 +244,35 @@ static void later_orders_are_turned_into_earlier_ones(void **state)
     }
 }
 
+/* a product that sums nothing up is no kernel of its own */
+static void products_that_sum_nothing_multiply(void **state)
+{
+    static const char *const lines[] = {
+        "%m = stablehlo.dot_general %w, %e, batching_dims = [0] x [0], contracting_dims = [] x [] : "
+        "(tensor<16xf32>, tensor<16x65536xf32>) -> tensor<16x65536xf32>",
+        "%b = stablehlo.broadcast_in_dim %w, dims = [0] : (tensor<16xf32>) -> tensor<16x65536xf32>\n"
+        "%m = stablehlo.multiply %b, %e : tensor<16x65536xf32>"};
+    struct moved moved[2];
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        char *text = mem_printf("func.func @main(%%w: tensor<16xf32>, %%x: tensor<16x65536xf32>) -> "
+                                "tensor<16x65536xf32> {\n"
+                                "%%e = stablehlo.exponential %%x : tensor<16x65536xf32>\n%s\n"
+                                "%%t = stablehlo.tanh %%m : tensor<16x65536xf32>\n"
+                                "return %%t : tensor<16x65536xf32>\n}\n",
+                                lines[i]);
+        moved[i] = plain_moved("h100", text, COST_FUSE_BYTES);
+        free(text);
+    }
+    assert_int_equal(moved[0].temporary, 0);
+    assert_int_equal(moved[0].bytes, moved[1].bytes);
+    assert_int_equal(moved[1].temporary, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(products_that_sum_nothing_multiply),
         cmocka_unit_test(arithmetic_takes_time),
         cmocka_unit_test(kernels_of_rows_compute_slowly),
         cmocka_unit_test(kernels_take_their_elements),

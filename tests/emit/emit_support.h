@@ -1,4 +1,4 @@
-/* What the tests of emission share: a module read, prepared, analysed and walked, and the texts of its forms. */
+/* What the tests of emission share: a module read, prepared, analysed and walked; its forms' texts. */
 #ifndef TOAST_TESTS_EMIT_EMIT_SUPPORT_H
 #define TOAST_TESTS_EMIT_EMIT_SUPPORT_H
 
