@@ -43,12 +43,6 @@ enum {
 
 enum { FEW_PARAMETERS = 6 }; /* on fewer no stream of activations is told from a layer's width; not tuned */
 
-static uint32_t color_at(const struct terms *terms, uint32_t slot, uint32_t atom)
-{
-    uint32_t factor = nda_slot_factor(terms->n, slot, atom);
-    return factor == NDA_NONE ? (uint32_t)NDA_NONE : terms->n->factors[factor].color;
-}
-
 static bool is_beside(const struct roles *roles, uint32_t color)
 {
     const struct facts *facts = &roles->facts[color];
@@ -68,7 +62,7 @@ static void mark_dim(const struct terms *terms, uint32_t slot, int64_t dim, uint
 {
     uint32_t value = terms->n->slots[slot].value;
     for (uint32_t k = 0; k < nda_atom_count(terms->n, value); k++) {
-        uint32_t color = color_at(terms, slot, k);
+        uint32_t color = nda_slot_color(terms->n, slot, k);
         if (color != NDA_NONE && nda_atoms(terms->n, value)[k].dim == dim)
             terms->signs[color] |= sign;
     }

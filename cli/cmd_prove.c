@@ -203,7 +203,7 @@ static enum error_code prove_one(struct command *command, const struct ir_progra
     if (ran->cancelled)
         printf("%u results are sums that cancel: their error is that beside what was summed\n",
                ran->cancelled);
-    if (proof.shrunken.factor_count || proof.shrunken.loop_count) {
+    if (planner_proof_is_smaller(&proof)) {
         struct text sizes = {0};
         planner_proof_sizes_text(&proof, &sizes);
         printf("%s%s\n", sizes.at, proof.shrunken.widened ? "; in f32" : "");

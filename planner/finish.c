@@ -135,7 +135,7 @@ static enum error_code add_proof(const struct planner_job *j, const struct lower
     snprintf(report->proof_status, sizeof report->proof_status, "%s", verify_status_text(proof->status));
     struct text reason = {0};
     text_add(&reason, proof->reason);
-    if (*proof->reason && (proof->shrunken.factor_count || proof->shrunken.loop_count))
+    if (*proof->reason && planner_proof_is_smaller(proof))
         text_add(&reason, "; ");
     planner_proof_sizes_text(proof, &reason);
     snprintf(report->proof_reason, sizeof report->proof_reason, "%.470s%s", reason.at,

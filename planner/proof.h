@@ -46,21 +46,26 @@ struct planner_proof {
     struct planner_proof_shrunken shrunken;
 };
 /* Emits both device-local forms and proves each. A module that is too large or has an op that is not
- * interpreted is no error but VERIFY_PROOF_NOT_RUN, with reason "too_large" or what is missing; an error is a
- * bug of ours. options may be NULL. */
+ * interpreted is no error but VERIFY_PROOF_NOT_RUN, with reason "too_large: .." or what is missing; an error
+ * is a bug of ours. options may be NULL. */
 enum error_code planner_proof_run(const struct ir_program *prepared, const struct plan_context *context,
                                   const struct plan *plan, const struct spmd_local *local, uint64_t seed,
                                   const struct verify_options *options, struct planner_proof *out,
                                   struct error *e) BASE_CHECKED;
-/* planner_proof_run, and where that answers "too_large", the proof of the module at smaller sizes: dimensions
- * cut by factor (analysis/shrink.h), the plan's own steps over them (planner/shrunken.h). The verdict is then
- * of the smaller module, which out->shrunken describes; where none is small enough it is NOT_RUN with the
- * reason "too_large: .." and what stands in the way. A smaller lowering that is not the larger one op for op
- * is NOT_RUN too, never equal. */
+/* planner_proof_run, and where that answers "too_large: ..", the proof of the module at smaller sizes:
+ * dimensions cut by factor (analysis/shrink.h), the plan's own steps over them (planner/shrunken.h). The
+ * verdict is then of the smaller module, which out->shrunken describes; where none is small enough it is
+ * NOT_RUN with the reason "too_large: .." and what stands in the way. A smaller lowering that is not the
+ * larger one op for op is NOT_RUN too, never equal. */
 enum error_code planner_proof_any_size(const struct ir_program *prepared, const struct plan_context *context,
                                        const struct plan *plan, const struct spmd_local *local, uint64_t seed,
                                        const struct verify_options *options, struct planner_proof *out,
                                        struct error *e) BASE_CHECKED;
+/* is the verdict, or the reason that there is none, that of the module at smaller sizes? */
+static inline bool planner_proof_is_smaller(const struct planner_proof *proof)
+{
+    return proof->shrunken.factor_count || proof->shrunken.loop_count;
+}
 /* "at smaller sizes: vocab 256128 -> 16, embed 2048 -> 32, .., 2 loops run fewer times"; nothing where the
  * module itself was proved */
 void planner_proof_sizes_text(const struct planner_proof *proof, struct text *out);

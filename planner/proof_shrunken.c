@@ -294,7 +294,7 @@ void planner_proof_sizes_text(const struct planner_proof *proof, struct text *ou
 {
     enum { SHOWN = 8 };
     const struct planner_proof_shrunken *shrunken = &proof->shrunken;
-    if (shrunken->factor_count || shrunken->loop_count)
+    if (planner_proof_is_smaller(proof))
         text_add(out, "at smaller sizes: ");
     for (uint32_t i = 0; i < shrunken->factor_count && i < SHOWN; i++)
         text_printf(out, "%s%s %lld -> %lld", i ? ", " : "", shrunken->factors[i].name,
