@@ -6,17 +6,25 @@
 
 enum { MIB = 1 << 20 };
 
-/* a product of many matrices, of a value with itself */
+/* a product of many matrices, of a value with itself: rows of one element each */
 static uint32_t batched_product(struct toy *toy, int64_t floats, uint32_t value)
 {
-    uint32_t type = ir_build_tensor_type(toy->builder, IR_F32, 1, &floats), zeros[2] = {0};
-    uint32_t reads[2] = {value, value};
+    uint32_t type = ir_build_tensor_type(toy->builder, IR_F32, 1, &floats), zero = 0;
+    uint32_t rows_type = ir_build_tensor_type(toy->builder, IR_F32, 2, (int64_t[]){floats, 1});
+    uint32_t reshape = ir_build_op(toy->builder, &(struct ir_op_spec){.name = "stablehlo.reshape",
+                                                                      .operands = &zero,
+                                                                      .operand_count = 1,
+                                                                      .result_types = &rows_type,
+                                                                      .result_count = 1});
+    uint32_t rows = ir_builder_result(toy->builder, reshape, 0);
+    uint32_t operands[2] = {rows, rows}, reads[2] = {value, value};
     struct ir_attr attr = ir_build_named(
         toy->builder, "dot_dimension_numbers",
         ir_build_text(toy->builder,
-                      "#stablehlo.dot<lhs_batching_dimensions = [0], rhs_batching_dimensions = [0]>"));
+                      "#stablehlo.dot<lhs_batching_dimensions = [0], rhs_batching_dimensions = [0], "
+                      "lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1]>"));
     uint32_t op = ir_build_op(toy->builder, &(struct ir_op_spec){.name = "stablehlo.dot_general",
-                                                                 .operands = zeros,
+                                                                 .operands = operands,
                                                                  .operand_count = 2,
                                                                  .result_types = &type,
                                                                  .result_count = 1,
