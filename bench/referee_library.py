@@ -42,6 +42,15 @@ MODELS = {
                 "image_size": 224, "patch_size": 14, "num_labels": 1000}, (256, 224)),
     "hf_t5": ("T5", "FlaxT5ForConditionalGeneration",
               {"vocab_size": 32128, "d_model": 1024, "d_kv": 64, "d_ff": 4096, "num_layers": 3, "num_heads": 16, "dropout_rate": 0.0}, (64, 512)),
+    "hf_bart": ("Bart", "FlaxBartForConditionalGeneration",
+                {"vocab_size": 50265, "d_model": 1024, "encoder_layers": 3, "decoder_layers": 3, "encoder_ffn_dim": 4096, "decoder_ffn_dim": 4096,
+                 "encoder_attention_heads": 16, "decoder_attention_heads": 16, "max_position_embeddings": 1024, "dropout": 0.0}, (64, 1024)),
+    "hf_gpt2": ("GPT2", "FlaxGPT2LMHeadModel",
+                {"vocab_size": 50257, "n_embd": 1600, "n_layer": 4, "n_head": 25, "n_positions": 1024}, (64, 1024)),
+    "hf_bigbird": encoder("BigBird", 32, 2048, hidden_size=1024, num_hidden_layers=3, num_attention_heads=16, intermediate_size=4096,
+                          max_position_embeddings=2048, block_size=64, num_random_blocks=3),
+    "hf_xglm": decoder("XGLM", 64, 512, vocab_size=256008, d_model=2048, num_layers=3, ffn_dim=8192, attention_heads=16,
+                       max_position_embeddings=512, dropout=0.0),
     "hf_albert": encoder("Albert", 64, 512, hidden_size=2048, num_hidden_layers=4, num_attention_heads=16, intermediate_size=8192),
 }
 

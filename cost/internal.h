@@ -373,6 +373,9 @@ struct price_scratch {
     size_t copied_room;
     int64_t *growth;
     size_t growth_room; /* per kernel of the line, by memory alone: bytes that it makes less those it frees */
+    int64_t kept_bytes; /* price_find_kept */
+    uint8_t *kept;
+    size_t kept_room;        /* per value */
     struct price_heap *heap; /* owned; made by heap.c at first use */
     uint32_t *at;
     size_t at_room; /* per step of a kernel: its place in the line */
@@ -567,7 +570,8 @@ void price_unfolded_destroy(struct price_unfolded *unfolded);
 void price_unfolded_prepare(struct price_unfolded *unfolded);
 /* .. puts the peak of the order that hides collectives in place of
  * the fold's. false: there are loops or branches, of which it knows nothing. */
-bool price_unfolded_peak(struct price_unfolded *unfolded, struct price *out);
+bool price_unfolded_peak(struct price_unfolded *unfolded, const struct cost_machine *machine,
+                         struct price *out);
 /* unfold_deep.c, of a scratch whose fold is deep: the same, told from shorter programs */
 bool price_deep_peak(struct price_scratch *scratch, const struct spmd_local *local,
                      const struct cost_machine *machine, struct price *out);

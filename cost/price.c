@@ -3,6 +3,7 @@
  * Kernels are found and timed (fusion.c, roofline.c), their memory is priced in the orders that the compiler
  * may choose (memory.c), then the makespan of a step (makespan.c, hidden_time.c). C(s) weighs both. */
 #include "cost/beaten.h"
+#include "cost/rematerialise.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -68,12 +69,13 @@ static int64_t try_order(struct price_scratch *scratch, const struct spmd_local 
 
 /* of a compiler whose scheduler hides collectives; leaves the scratch as of program order */
 static void price_hiding_order(struct price_scratch *scratch, const struct spmd_local *local,
-                               struct price *out)
+                               const struct cost_machine *machine, struct price *out)
 {
     struct price of_program = {0};
     price_memory(scratch, local, price_hiding(scratch, local), COST_ORDER_HIDING, out);
     out->peak_order = COST_ORDER_HIDING;
     out->hiding_peak_bytes = out->peak_bytes;
+    price_find_kept(scratch, local, machine, out);
     price_memory(scratch, local, scratch->kernels, COST_ORDER_PROGRAM, &of_program);
     out->program_peak_bytes = of_program.peak_bytes;
 }
@@ -97,37 +99,6 @@ static void price_orders(struct price_scratch *scratch, const struct spmd_local 
         of_program.peak_order = COST_ORDER_PROGRAM;
     }
     *out = of_program;
-}
-
-/* Near the limit XLA:GPU computes values again instead of holding them (HloRematerialization, after its
- * schedule), until its count of temporaries is below what it leaves them. */
-static void rematerialise(const struct cost_machine *machine, struct price *out)
-{
-    const struct cost_backend *backend = machine->backend;
-    int64_t boundary = out->argument_bytes + out->output_bytes - out->alias_bytes,
-            temporaries = out->peak_bytes - boundary,
-            limit = (machine->device.memory_bytes / 100 * backend->remat_memory - boundary) / 100 *
-                    backend->remat_temporaries;
-    if (!backend->remat_memory || temporaries <= limit)
-        return;
-    int64_t reached = limit > 0 ? limit / 100 * backend->remat_counted : 0,
-            least = machine->device.no_bf16_arithmetic ? backend->remat_least_wide : backend->remat_least,
-            stays = temporaries / 100 * least;
-    reached = reached > stays ? reached : stays;
-    out->rematerialised_bytes = temporaries - reached;
-    out->peak_bytes -= out->rematerialised_bytes;
-}
-
-/* what computing that again takes */
-static void add_rematerialised(const struct cost_machine *machine, struct price *out)
-{
-    if (!out->rematerialised_bytes)
-        return;
-    struct price_rates rates = price_rates_of(machine);
-    int64_t ps = cost_round_ps((double)out->rematerialised_bytes * machine->backend->remat_moves *
-                               rates.ps_per_byte * rates.weight);
-    out->step_ps += ps;
-    out->compute_ps += ps;
 }
 
 void price_sum_kernels(const struct price_scratch *scratch, const struct spmd_local *local, struct price *out)
@@ -167,7 +138,7 @@ static void find_hiding_peak(struct price_scratch *scratch, const struct spmd_lo
     scratch->hiding_known = !scratch->fold || out->peak_order != COST_ORDER_HIDING;
     if (scratch->hiding_known)
         return;
-    rematerialise(machine, &near);
+    price_rematerialise(scratch, machine, &near);
     scratch->hiding_known = !scratch->fold->unfolded && !price_near_limit(&near, machine->memory_limit_bytes);
     if (scratch->hiding_known || scratch->fold->doubted ||
         (scratch->far_bytes && price_least_peak(&near) > scratch->far_bytes))
@@ -180,9 +151,10 @@ static void find_hiding_peak(struct price_scratch *scratch, const struct spmd_lo
         timed->unfolded = price_unfold(scratch, local, machine, NULL);
     if (is_hopeless(scratch, local, machine, timed, out)) {
         scratch->hiding_known = scratch->left_open = true;
-        rematerialise(machine, out);
+        price_rematerialise(scratch, machine, out);
     } else {
-        scratch->hiding_known = price_unfolded_peak(timed->unfolded, out);
+        scratch->hiding_known = price_unfolded_peak(timed->unfolded, machine, out);
+        scratch->kept_bytes = timed->unfolded->scratch->kept_bytes;
     }
 }
 
@@ -190,7 +162,7 @@ static void find_peak(struct price_scratch *scratch, const struct spmd_local *lo
                       const struct cost_machine *machine, struct price *out)
 {
     if (machine->order == COST_ORDER_EITHER && price_hides(machine)) {
-        price_hiding_order(scratch, local, out);
+        price_hiding_order(scratch, local, machine, out);
     } else if (machine->order == COST_ORDER_EITHER) {
         price_orders(scratch, local, out);
     } else {
@@ -205,6 +177,7 @@ void price_local(const struct spmd_local *local, const struct cost_machine *mach
     struct price_scratch *s = *scratch = *scratch ? *scratch : price_scratch_create(NULL);
     struct price_timed timed = {0};
     s->fold = fold;
+    s->kept_bytes = 0;
     find_kernels(local, machine, scratch, out);
     s->left_open = s->hiding_known = price_is_beaten(s, local, machine, &timed, out);
     if (!s->left_open) {
@@ -212,12 +185,12 @@ void price_local(const struct spmd_local *local, const struct cost_machine *mach
         find_hiding_peak(s, local, machine, &timed, out);
     }
     if (!s->left_open)
-        rematerialise(machine, out);
+        price_rematerialise(s, machine, out);
     if (s->far_bytes && price_least_peak(out) > s->far_bytes)
         price_sum_kernels(s, local, out);
     else if (!s->left_open)
         price_time(s, local, machine, &timed, out);
-    add_rematerialised(machine, out);
+    price_add_rematerialised(machine, out);
     s->fold = NULL;
 }
 

@@ -78,6 +78,7 @@ void price_scratch_destroy(struct price_scratch *scratch)
     graph_destroy(scratch->region_graph);
     VEC_FREE(&scratch->regions);
     free(scratch->growth);
+    free(scratch->kept);
     free(scratch->copied_bytes);
     free(scratch->padding);
     price_heap_destroy(scratch->heap);

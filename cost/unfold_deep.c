@@ -23,7 +23,8 @@ bool price_deep_peak(struct price_scratch *scratch, const struct spmd_local *loc
     int64_t peaks[FOLD_SHORTER];
     for (uint32_t i = 0; i < FOLD_SHORTER; i++) {
         struct price shorter = *out;
-        if (!price_unfolded_peak(price_unfold(scratch, local, machine, &scratch->fold->shorter[i]), &shorter))
+        if (!price_unfolded_peak(price_unfold(scratch, local, machine, &scratch->fold->shorter[i]), machine,
+                                 &shorter))
             return false;
         peaks[i] = shorter.peak_bytes;
     }

@@ -9,6 +9,7 @@
  * which is its model's: the states of its results, how they are used, and the operands that tell where a
  * result lies and what is copied. Then it is combined, ordered and held by the passes that price a whole
  * program, a fifth of whose time that is: the walk, fusion and times of kernels are spared. */
+#include "cost/rematerialise.h"
 #include "cost/unfold.h"
 
 #include <string.h>
@@ -311,7 +312,8 @@ void price_unfolded_prepare(struct price_unfolded *unfolded)
     price_combine_reductions(scratch, &unfolded->local);
 }
 
-bool price_unfolded_peak(struct price_unfolded *unfolded, struct price *out)
+bool price_unfolded_peak(struct price_unfolded *unfolded, const struct cost_machine *machine,
+                         struct price *out)
 {
     struct price_scratch *scratch = unfolded->scratch;
     struct price whole = {0};
@@ -320,6 +322,7 @@ bool price_unfolded_peak(struct price_unfolded *unfolded, struct price *out)
     price_unfolded_prepare(unfolded);
     price_memory(scratch, &unfolded->local, price_hiding(scratch, &unfolded->local), COST_ORDER_HIDING,
                  &whole);
+    price_find_kept(scratch, &unfolded->local, machine, &whole);
     out->peak_bytes = out->hiding_peak_bytes = whole.peak_bytes;
     return true;
 }

@@ -229,7 +229,7 @@ struct terms {
     const struct ir_program *program;
     uint32_t argument; /* the carried value, in the body; NDA_NONE of a sum */
     int64_t outside;   /* trip counts of the loops around */
-    int64_t bytes;     /* of what is converted, in all iterations */
+    int64_t bytes;     /* of terms that may be partial, converted or as wide as the sum, in all iterations */
     bool found;        /* it is in the sum */
     VEC(uint32_t) converts;
 };
@@ -277,6 +277,9 @@ static void find_terms(struct terms *terms, const struct nda *n, uint32_t value,
             terms->bytes += terms->table->value_bytes[ir_operand(program, op, 0)] *
                             (terms->table->block_trips[program->ops[op].block] / terms->outside);
             VEC_PUSH(&terms->converts, op);
+        } else if (terms->table->ops[op].space != NDA_NONE && gives_partial(terms->table, n, op)) {
+            terms->bytes += terms->table->value_bytes[value] *
+                            (terms->table->block_trips[program->ops[op].block] / terms->outside);
         }
         return;
     case WALK_PASS_LAYOUT:
@@ -309,7 +312,7 @@ static void find_terms(struct terms *terms, const struct nda *n, uint32_t value,
     }
 }
 
-/* the converts among the terms pass partials on where `sum` is fewer bytes than all of them */
+/* the converts among the terms pass partials on where `sum` is fewer bytes than all that may be partial */
 static void mark_converts(struct terms *terms, uint32_t sum)
 {
     bool pays = terms->table->value_bytes[sum] < terms->bytes;

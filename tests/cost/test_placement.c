@@ -309,6 +309,35 @@ static void combined_scatters_hold_their_operands(void **state)
     }
 }
 
+/* Something large is held beside what takes three times as much. Near the limit XLA:GPU runs what made it
+ * again: a product of what is there. Not a product of what is larger and gone, a collective or a
+ * convolution. */
+static void what_is_computed_again(void **state)
+{
+    enum { AGAIN, OF_LARGER, COLLECTIVE, CONVOLUTION, MAKERS };
+    for (int maker = 0; maker < MAKERS; maker++)
+        for (int near = 0; near < 2; near++) {
+            struct toy toy;
+            toy_begin(&toy, 1, (int64_t[]){MIB}, NULL);
+            cost_machine_set_backend(&toy.machine, &toy.mesh, COST_XLA_GPU);
+            toy.machine.device.memory_bytes = near ? 8 * MIB : INT64_C(1000) * MIB;
+            uint32_t from = maker == OF_LARGER ? TOY_OP(&toy, "sort", 2 * MIB, 0) : 0,
+                     large = maker == COLLECTIVE    ? TOY_STEP(&toy, SPMD_ALL_GATHER, 1, MIB, from)
+                             : maker == CONVOLUTION ? TOY_OP(&toy, "convolution", MIB, from, from)
+                                                    : batched_product(&toy, MIB, from);
+            toy.local.steps[0].axis_count = maker == COLLECTIVE;
+            uint32_t small = TOY_OP(&toy, "sort", NARROW, from),
+                     beside = TOY_OP(&toy, "sort", 3 * MIB, small),
+                     last = TOY_OP(&toy, "sort", NARROW, large, beside);
+            TOY_END(&toy, last);
+            struct price price = toy_price(&toy);
+            int64_t again = near && maker == AGAIN ? 4 * MIB : 0;
+            assert_int_equal(price.rematerialised_bytes, again);
+            assert_int_equal(price.peak_bytes + again, 4 * (INT64_C(5) * MIB + 2 * NARROW));
+            toy_release(&toy);
+        }
+}
+
 int main(void)
 {
     exact_heap = *cost_backend(COST_XLA_TPU);
@@ -326,6 +355,7 @@ int main(void)
         cmocka_unit_test(scattered_lanes_are_reduced_whole),
         cmocka_unit_test(replaced_tables_are_copied),
         cmocka_unit_test(combined_scatters_hold_their_operands),
+        cmocka_unit_test(what_is_computed_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -194,6 +194,14 @@ static const char shared_thrice[] =
                                                                     "  %s = stablehlo.add %r, %c : "
                                                                     "tensor<8x16xf32>\n",
            "s");
+/* one gradient of the sum's own type, as a table's rows have: with the other it is reduced once */
+static const char shared_wide[] =
+    SHARED(GRADIENT("a", "u") "  %f = stablehlo.convert %v : (tensor<64x16xbf16>) -> tensor<64x16xf32>\n"
+                              "  %g = stablehlo.convert %y : (tensor<64x8xbf16>) -> tensor<64x8xf32>\n"
+                              "  %w = stablehlo.dot_general %g, %f, contracting_dims = [0] x [0] : "
+                              "(tensor<64x8xf32>, tensor<64x16xf32>) -> tensor<8x16xf32>\n"
+                              "  %s = stablehlo.add %a, %w : tensor<8x16xf32>\n",
+           "s");
 /* the sum of the first two is looked at: reduced before its converts, as two terms are */
 static const char shared_seen[] =
     SHARED(GRADIENT("a", "u") GRADIENT("b", "v") GRADIENT("c", "x") "  %r = stablehlo.add %a, %b : "
@@ -231,6 +239,7 @@ static void test_shared_weights(void **state)
     (void)state;
     check_shared(shared_twice, 2, 8 * 16 * 2);
     check_shared(shared_thrice, 1, 8 * 16 * 4);
+    check_shared(shared_wide, 1, 8 * 16 * 4);
     check_shared(shared_seen, 3, 8 * 16 * 2);
 }
 
