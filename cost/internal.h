@@ -247,6 +247,7 @@ struct sibling_group {
     int64_t elements, reduced; /* of the leader: what it goes over; bytes of its reductions' results */
     bool free;                 /* of the leader: it may run before all other kernels */
     bool aside;                /* of the leader: no product of the chain waits for its chain's results */
+    bool late;                 /* computed from rows that wait (is_late) */
     uint32_t since;            /* of the leader: step that its chain may run behind */
     uint32_t product;          /* that the kernel's result is stored instead of; NDA_NONE: of none */
 };

@@ -316,12 +316,34 @@ int64_t price_gathered_copy(const struct price_scratch *scratch, const struct sp
     return scratch->values[from].state == VALUE_FUSED ? local->values[from].bytes : 0;
 }
 
+/* does a kernel sum up, column by column, what it computes of all that the value is computed of? */
+static bool is_summed_by_column(const struct price_scratch *scratch, const struct spmd_local *local,
+                                const struct value_work *value)
+{
+    for (uint32_t i = 0; i < scratch->kernel_count; i++) {
+        const struct kernel *kernel = &scratch->kernels[i];
+        if (!(kernel->traits & KERNEL_REDUCES) || !step_info(scratch, &local->steps[kernel->step])->columns)
+            continue;
+        uint32_t read = 0;
+        for (uint32_t r = kernel->roots; r < kernel->roots + kernel->root_count; r++)
+            for (uint32_t v = value->roots; v < value->roots + value->root_count; v++)
+                read += scratch->pool[r].value == scratch->pool[v].value;
+        if (read == value->root_count)
+            return true;
+    }
+    return false;
+}
+
+/* The product, but where the gradient of its bias is summed up: that kernel writes the copy (final HLO of a
+ * BERT, libtpu 0.0.51), and stands where the bias is updated. */
 uint32_t price_gathered_by(const struct price_scratch *scratch, const struct spmd_local *local,
                            const struct spmd_step *step)
 {
     const struct value_work *from = &scratch->values[local->operands[step->operands]];
     uint32_t by = local->values[step->results].step;
     int64_t most = 0;
+    if (from->state == VALUE_FUSED && from->root_count > 1 && is_summed_by_column(scratch, local, from))
+        return by;
     for (uint32_t r = from->roots; from->state == VALUE_FUSED && r < from->roots + from->root_count; r++) {
         uint32_t made = local->values[scratch->pool[r].value].step;
         if (made == SPMD_NONE || scratch->pool[r].bytes <= most)

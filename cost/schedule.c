@@ -113,7 +113,8 @@ static void add_gathered(struct price_graph *graph)
             continue;
         const struct spmd_step *by = &graph->local->steps[price_gathered_by(scratch, graph->local, step)];
         graph->units[graph->unit_of[by->results]].beside += bytes;
-        graph->units[graph->unit_of[step->results]].beside -= bytes;
+        if (by != step)
+            graph->units[graph->unit_of[step->results]].beside -= bytes;
     }
 }
 

@@ -79,7 +79,7 @@ static int64_t shared_bytes(const struct price_scratch *scratch, const struct sp
     const struct sibling_group *group = &scratch->groups[leader];
     int64_t shared = 0;
     if (group->elements != scratch->groups[kernel].elements || group->free != scratch->groups[kernel].free ||
-        group->region != scratch->groups[kernel].region ||
+        group->region != scratch->groups[kernel].region || group->late > scratch->groups[kernel].late ||
         !price_is_through(scratch, k, scratch->kernels[leader].step) ||
         (k->traits & KERNEL_REDUCES && group->reduced && group->reduced != scratch->groups[kernel].reduced))
         return 0;
@@ -186,6 +186,21 @@ static void join_picker(struct price_scratch *scratch, const struct spmd_local *
     }
 }
 
+/* Does the kernel gather from a copy that no product writes, or is it computed from such rows? By memory that
+ * runs as late as it can, so that what others wait for does not run with it. */
+static bool is_late(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel)
+{
+    const struct kernel *k = &scratch->kernels[kernel];
+    const struct spmd_step *step = &local->steps[k->step];
+    bool late =
+        price_gathered_copy(scratch, local, step) && price_gathered_by(scratch, local, step) == k->step;
+    for (uint32_t i = k->roots; !late && i < k->roots + k->root_count; i++) {
+        uint32_t maker = local->values[scratch->pool[i].value].step;
+        late = maker != SPMD_NONE && scratch->groups[scratch->at[maker]].late;
+    }
+    return late;
+}
+
 static void join(struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel,
                  uint32_t region, struct zeros *zeros)
 {
@@ -193,6 +208,7 @@ static void join(struct price_scratch *scratch, const struct spmd_local *local, 
     const struct spmd_step *step = &local->steps[k->step];
     struct sibling_group *own = &scratch->groups[kernel];
     *own = (struct sibling_group){.leader = kernel, .last = kernel, .region = region, .since = k->step};
+    own->late = is_late(scratch, local, kernel);
     if (!(k->traits & KERNEL_SHARES))
         return;
     bool reduce = k->traits & KERNEL_REDUCES;
