@@ -132,15 +132,25 @@ SPECTRAL = {'in': shape(768, 1536, dtype=F32), 'places': shape(2048, 8, dtype=F3
             'out': shape(768, 768, dtype=F32)}
 
 
-def rows(params, features):
-    """Tables of as many rows as there are, which nothing divides, and the products of what is looked up."""
-    found = jnp.stack([table[features[:, i]] for i, table in enumerate(params['tables'])], 1)
-    pairs = jnp.einsum('bfd,bgd->bfg', found, found).reshape(found.shape[0], -1)
-    return jax.nn.relu(pairs @ params['in']) @ params['out']
+def rows(params, inputs):
+    """A recommender: tables of as many rows as there are, which nothing divides, numbers through layers of all widths, and the products of
+    what is looked up."""
+    numbers, features = inputs
+    for weight in params['bottom']:
+        numbers = jax.nn.relu(numbers @ weight)
+    found = jnp.stack([numbers] + [table[features[:, i]] for i, table in enumerate(params['tables'])], 1)
+    x = jnp.einsum('bfd,bgd->bfg', found, found).reshape(found.shape[0], -1)
+    for weight in params['top']:
+        x = jax.nn.relu(x @ weight)
+    return x
 
 
-ROWS = {'tables': [shape(count, 128, dtype=F32) for count in (1000003, 500009, 40000)], 'in': shape(9, 4096, dtype=F32),
-        'out': shape(4096, 1024, dtype=F32)}
+def layers(*widths):
+    return [shape(*pair, dtype=F32) for pair in zip(widths, widths[1:])]
+
+
+ROWS = {'tables': [shape(count, 128, dtype=F32) for count in (1000003, 500009, 100003, 40000)], 'bottom': layers(13, 512, 256, 128),
+        'top': layers(25, 1024, 768, 512, 1)}
 
 
 def step(model):
@@ -170,7 +180,7 @@ def main():
     write('chunked', chunked, CHUNKED, shape(64, 2049, dtype=jnp.int32), shape(64, 2048, 2048, dtype=F32), folder)
     write('registers', registers, REGISTERS, shape(256, 224, 224, 3), shape(256, 1000, dtype=F32), folder)
     write('spectral', spectral, SPECTRAL, shape(32, 2048, 768, dtype=F32), shape(32, 2048, 768, dtype=F32), folder)
-    write('rows', rows, ROWS, shape(8192, 3, dtype=jnp.int32), shape(8192, 1024, dtype=F32), folder)
+    write('rows', rows, ROWS, (shape(8192, 13, dtype=F32), shape(8192, 4, dtype=jnp.int32)), shape(8192, 1, dtype=F32), folder)
     write('routed', routed, ROUTED, shape(8, 2048, dtype=jnp.int32), shape(8 * 2048, 32000, dtype=F32), folder)
 
 
