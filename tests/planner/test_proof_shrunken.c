@@ -340,6 +340,25 @@ static void windows_shrink_with_their_results(void **state)
     close_plan(&proved);
 }
 
+/* Few operations that make much: rows of a small table, looked up for many tokens. */
+static void what_makes_much_is_cut(void **state)
+{
+    static const char text[] =
+        "func.func public @main(%e: tensor<1000x2048xf32>, %i: tensor<128x2048x1xi32>) ->"
+        " tensor<128x2048x2048xf32> {\n"
+        "  %0 = \"stablehlo.gather\"(%e, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [2],"
+        " collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 2>,"
+        " slice_sizes = array<i64: 1, 2048>, indices_are_sorted = false}> :"
+        " (tensor<1000x2048xf32>, tensor<128x2048x1xi32>) -> tensor<128x2048x2048xf32>\n"
+        "  return %0 : tensor<128x2048x2048xf32>\n}\n";
+    struct proved proved;
+    open_text(&proved, text, "data=4", "replicated");
+    prove(&proved);
+    assert_int_equal(proved.proof.status, VERIFY_PROOF_EQUAL);
+    assert_true(proved.proof.shrunken.factor_count > 0);
+    close_plan(&proved);
+}
+
 /* the lengths of a Fourier transform over several dimensions stand in its attribute */
 static void what_cannot_be_cut_is_named(void **state)
 {
@@ -497,6 +516,7 @@ int main(void)
                                        cmocka_unit_test(windows_shrink_with_their_results),
                                        cmocka_unit_test(products_and_windows),
                                        cmocka_unit_test(sums_and_frequencies),
+                                       cmocka_unit_test(what_makes_much_is_cut),
                                        cmocka_unit_test(attributes_follow_sizes),
                                        cmocka_unit_test(devices_are_too_many),
                                        cmocka_unit_test(loops_are_listed),
