@@ -339,10 +339,13 @@ static void list_groups(struct builder *builder)
     int64_t *bytes = mem_alloc(sizeof *bytes * ((size_t)n->group_count + 1));
     int64_t least = (total ? total : bytes_of_role(n, role)) / LARGE_GROUP;
     unsharded_bytes(builder, role, 0, bytes);
-    uint32_t stored = largest(bytes, n->group_count);
+    uint32_t stored = largest(bytes, n->group_count), room = MOST_GROUPS;
+    /* where many tables have rows of their own (a recommender's), their width is what others split them by */
+    if (n->group_count && !(n->groups[stored].roles & MODEL_ROLES) && !serves_role(n, stored))
+        room--;
     for (uint32_t group = 0; group < n->group_count; group++) {
         bool model = n->groups[group].roles & MODEL_ROLES;
-        if (model && builder->group_count < MOST_GROUPS)
+        if (model && builder->group_count < room)
             builder->groups[builder->group_count++] = group;
         if (model || serves_role(n, group))
             bytes[group] = 0;

@@ -9,12 +9,12 @@
  *           tying it (height and width of an image flattened for attention, 16 x 16 to 256, which windows
  *           keep from being cut; 1024 x 2 to 2048 where a running sum follows).
  *
- *   shift   a class that lacks a few elements of another of its group (512 tokens, 511 that have a next one):
- *           it keeps its distance from what is divided.
+ *   shift   a class that lacks a few elements of another of its group (512 tokens, 511 that have a next one),
+ *           or has a few more (256 patches and 5 tokens): it keeps its distance from what is divided.
  *
  * A group's divisor divides the sizes of all of its classes and all offsets (starts of slices, pads), keeps
  * every size at 2 or more, and leaves each atom divisible by the devices it is split over. What an attribute
- * fixes (kernels, FFT lengths, k of top_k, custom calls) stays whole, and the op that has it is remembered.
+ * fixes (kernels, k of top_k, custom calls) stays whole, and the op that has it is remembered.
  *
  * Pure; the result depends on program and shards alone. */
 #ifndef TOAST_ANALYSIS_SHRINK_H
@@ -25,7 +25,9 @@
 struct nda_shrink_class {
     int64_t size;
     int64_t shards; /* devices that split it: the least common multiple over its uses */
-    int64_t less;   /* elements that it lacks of what is divided (analysis/shrink_shifts.h) */
+    int64_t
+        less; /* elements that it lacks of what is divided; below 0: has more (analysis/shrink_shifts.h) */
+    int64_t least;  /* elements that it keeps */
     uint32_t group; /* index of a class */
     uint32_t atom;  /* its first atom, of nda->atoms */
 };
@@ -40,6 +42,7 @@ struct nda_shrink {
     uint32_t class_count;
     int64_t *divides;  /* [group]: its divisor divides this; owned */
     uint32_t *kept_by; /* [group]: the first op that keeps it whole; NDA_NONE: none does; owned */
+    bool *free;        /* [group]: one class that no op relates to a size, so that it can have any; owned */
     struct nda_shrink_product *products;
     uint32_t product_count;
     uint32_t *members; /* groups */

@@ -1,6 +1,6 @@
 /* Dimensions that lack a few elements of another; see shrink_shifts.h. What a class lacks follows from shift
- * to shift, from classes that lack nothing: those that are in a ratio to others, and those that no shift
- * makes. */
+ * to shift, in both directions, from classes that lack nothing: those that are in a ratio to others, then,
+ * where none is reached, the largest. */
 #include "analysis/shrink_shifts.h"
 
 #include "base/divide.h"
@@ -9,50 +9,86 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_CUT = 8 }; /* chosen: a window of a running difference, the tokens that are shifted */
+/* Chosen: a window of a running difference, the tokens that are shifted, registers and prompts beside what is
+ * attended to. A divisor in common that is larger is the better way. */
+enum { MOST_CUT = 32, MOST_COMMON = 8 };
 
 bool nda_shrink_is_shift(int64_t large, int64_t small)
 {
-    int64_t cut = large - small;
-    return cut > 0 && cut <= MOST_CUT && small > MOST_CUT && common_divisor(large, small) <= cut;
+    int64_t cut = large - small, common = common_divisor(large, small);
+    return cut > 0 && cut <= MOST_CUT && small > MOST_COMMON && small > cut && common <= cut &&
+           common <= MOST_COMMON;
 }
 
 struct placer {
     const struct nda_shrink_shift *shifts;
     size_t count;
     struct nda_shrink *shrink;
-    int64_t *less; /* by class; -1: not known yet */
+    int64_t *less; /* by class */
+    bool *known;   /* by class */
     uint32_t *refused;
 };
 
-static void begin(struct placer *placer, const bool *divided)
+static uint32_t class_of(const struct placer *placer, uint32_t atom)
 {
-    bool *made = mem_zalloc((size_t)placer->shrink->class_count + 1, sizeof *made);
-    for (size_t i = 0; i < placer->count; i++)
-        made[placer->shrink->class_of[placer->shifts[i].small]] = true;
-    for (uint32_t i = 0; i < placer->shrink->class_count; i++)
-        placer->less[i] = divided[i] || !made[i] ? 0 : -1;
-    free(made);
+    return placer->shrink->class_of[atom];
+}
+
+static void know(struct placer *placer, uint32_t class, int64_t less)
+{
+    placer->less[class] = less;
+    placer->known[class] = true;
 }
 
 static void refuse(struct placer *placer, const struct nda_shrink_shift *shift)
 {
-    placer->refused[placer->shrink->class_of[shift->small]] = shift->op;
+    placer->refused[class_of(placer, shift->small)] = shift->op;
 }
 
-static bool follow(struct placer *placer, const struct nda_shrink_shift *shift)
+static void follow_all(struct placer *placer)
 {
-    int64_t *large = &placer->less[placer->shrink->class_of[shift->large]],
-            *small = &placer->less[placer->shrink->class_of[shift->small]];
-    if (*large >= 0 && *small < 0) {
-        *small = *large + shift->cut;
-        return true;
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (size_t i = 0; i < placer->count; i++) {
+            const struct nda_shrink_shift *shift = &placer->shifts[i];
+            if (shift->large == NDA_NONE)
+                continue;
+            uint32_t large = class_of(placer, shift->large), small = class_of(placer, shift->small);
+            if (placer->known[large] == placer->known[small])
+                continue;
+            changed = true;
+            if (placer->known[large])
+                know(placer, small, placer->less[large] + shift->cut);
+            else
+                know(placer, large, placer->less[small] - shift->cut);
+        }
     }
-    if (*small >= shift->cut && *large < 0) {
-        *large = *small - shift->cut;
-        return true;
+}
+
+/* from what is divided; then, as long as there are others, from the largest of them */
+static void place_all(struct placer *placer, const bool *divided)
+{
+    for (size_t i = 0; i < placer->count; i++)
+        if (placer->shifts[i].large == NDA_NONE && !placer->known[class_of(placer, placer->shifts[i].small)])
+            know(placer, class_of(placer, placer->shifts[i].small), placer->shifts[i].cut);
+    for (uint32_t i = 0; i < placer->shrink->class_count; i++)
+        if (divided[i] && !placer->known[i])
+            know(placer, i, 0);
+    for (;;) {
+        uint32_t largest = NDA_NONE;
+        follow_all(placer);
+        for (size_t i = 0; i < placer->count; i++) {
+            uint32_t at =
+                placer->shifts[i].large == NDA_NONE ? NDA_NONE : class_of(placer, placer->shifts[i].large);
+            if (at != NDA_NONE && !placer->known[at] &&
+                (largest == NDA_NONE ||
+                 placer->shrink->classes[at].size > placer->shrink->classes[largest].size))
+                largest = at;
+        }
+        if (largest == NDA_NONE)
+            return;
+        know(placer, largest, 0);
     }
-    return false;
 }
 
 void nda_shrink_place_shifts(const struct nda_shrink_shift *shifts, size_t count, const bool *divided,
@@ -62,20 +98,19 @@ void nda_shrink_place_shifts(const struct nda_shrink_shift *shifts, size_t count
                             .count = count,
                             .shrink = shrink,
                             .less = mem_zalloc((size_t)shrink->class_count + 1, sizeof *placer.less),
+                            .known = mem_zalloc((size_t)shrink->class_count + 1, sizeof *placer.known),
                             .refused = refused};
     memset(refused, 0xff, sizeof *refused * shrink->class_count); /* NDA_NONE */
-    begin(&placer, divided);
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (size_t i = 0; i < count; i++)
-            changed |= follow(&placer, &shifts[i]);
-    }
-    for (size_t i = 0; i < count; i++)
-        if (placer.less[shrink->class_of[shifts[i].large]] < 0 ||
-            placer.less[shrink->class_of[shifts[i].small]] !=
-                placer.less[shrink->class_of[shifts[i].large]] + shifts[i].cut)
+    place_all(&placer, divided);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t small = class_of(&placer, shifts[i].small);
+        int64_t large = shifts[i].large == NDA_NONE ? 0 : placer.less[class_of(&placer, shifts[i].large)];
+        if (placer.less[small] != large + shifts[i].cut || (shifts[i].large == NDA_NONE && divided[small]) ||
+            shrink->classes[small].size + placer.less[small] < 2)
             refuse(&placer, &shifts[i]);
+    }
     for (uint32_t i = 0; i < shrink->class_count; i++)
-        shrink->classes[i].less = placer.less[i] > 0 ? placer.less[i] : 0;
+        shrink->classes[i].less = placer.less[i];
     free(placer.less);
+    free(placer.known);
 }

@@ -1,6 +1,7 @@
 /* How much each group of a program's dimensions is divided by; see shrink.h.
  *
- * A group that is in no product is divided by the least divisor that makes it small. Groups in products are
+ * A group that is in no product is divided by the least divisor that makes it small; a free one that none
+ * does (a prime number of rows) has as many elements as are small. Groups in products are
  * divided prime by prime: a step multiplies the divisor of one group, then, as long as some product is out of
  * balance, that of one on its other side, the largest first; what cannot be balanced is taken back and tried
  * otherwise. */
@@ -22,6 +23,7 @@ struct chooser {
     uint32_t *first, *classes;  /* by group: its classes are classes[first[group] .. first[group + 1]) */
     uint32_t *begin, *products; /* by group: the products that it is in, likewise */
     int64_t *divisor;           /* by group */
+    int64_t *taken;             /* by group that is free: its size; 0: it is divided */
     VEC(uint32_t) done;         /* groups that were multiplied since the step began */
     uint32_t steps;
 };
@@ -39,7 +41,8 @@ static struct trial try_divisor(const struct chooser *chooser, uint32_t group, i
     for (uint32_t i = chooser->first[group]; i < chooser->first[group + 1]; i++) {
         const struct nda_shrink_class *class = &chooser->shrink->classes[chooser->classes[i]];
         int64_t size = nda_shrink_size(class, divisor), local = size / class->shards;
-        trial.possible = trial.possible && (divisor == 1 || (size >= 2 && local >= least));
+        trial.possible =
+            trial.possible && (divisor == 1 || (size >= 2 && size >= class->least && local >= least));
         trial.small = trial.small && local <= chooser->cap;
     }
     return trial;
@@ -58,6 +61,17 @@ static void choose_alone(struct chooser *chooser, uint32_t group)
         if (trial.small)
             return;
     }
+}
+
+static void choose_freely(struct chooser *chooser, uint32_t group)
+{
+    const struct nda_shrink_class *class = &chooser->shrink->classes[chooser->classes[chooser->first[group]]];
+    int64_t local = chooser->cap < 2 && class->shards == 1 ? 2 : chooser->cap;
+    int64_t size = local * class->shards;
+    while (size < class->least)
+        size += class->shards;
+    if (size < class->size)
+        chooser->taken[group] = size;
 }
 
 /* ---- products ---- */
@@ -201,8 +215,10 @@ static void index_products(struct chooser *chooser)
 void nda_shrink_sizes(const struct nda_shrink *shrink, int64_t cap, int64_t *sizes)
 {
     uint32_t count = shrink->class_count;
-    struct chooser chooser = {
-        .shrink = shrink, .cap = cap, .divisor = mem_alloc(sizeof *chooser.divisor * ((size_t)count + 1))};
+    struct chooser chooser = {.shrink = shrink,
+                              .cap = cap,
+                              .divisor = mem_alloc(sizeof *chooser.divisor * ((size_t)count + 1)),
+                              .taken = mem_zalloc((size_t)count + 1, sizeof *chooser.taken)};
     index_classes(&chooser);
     index_products(&chooser);
     for (uint32_t group = 0; group < count; group++)
@@ -214,8 +230,15 @@ void nda_shrink_sizes(const struct nda_shrink *shrink, int64_t cap, int64_t *siz
             choose_alone(&chooser, group);
         else
             choose_together(&chooser, group);
-    for (uint32_t i = 0; i < count; i++)
-        sizes[i] = nda_shrink_size(&shrink->classes[i], chooser.divisor[shrink->classes[i].group]);
+    for (uint32_t group = 0; group < count; group++)
+        if (shrink->free[group] && !try_divisor(&chooser, group, chooser.divisor[group]).small)
+            choose_freely(&chooser, group);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t group = shrink->classes[i].group;
+        sizes[i] = chooser.taken[group] ? chooser.taken[group]
+                                        : nda_shrink_size(&shrink->classes[i], chooser.divisor[group]);
+    }
+    free(chooser.taken);
     free(chooser.first);
     free(chooser.classes);
     free(chooser.begin);

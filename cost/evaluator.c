@@ -68,9 +68,9 @@ struct memo {
     struct hash128 hash;
     struct price price;
     bool used;
-    bool refused;   /* a fold's price that is not to be believed */
-    bool rough;     /* found within limits */
-    int64_t beaten; /* price_limits.beaten that it was found with */
+    bool refused;               /* a fold's price that is not to be believed */
+    bool rough;                 /* not exact, as it is beyond the limits */
+    struct price_limits limits; /* that it was found within */
 };
 
 struct evaluator_session {
@@ -428,17 +428,25 @@ static void answer(const struct evaluator *evaluator, const struct memo *memo, s
         *cost = cost_of(evaluator, out);
 }
 
+static const struct price_limits NO_LIMITS = {INT64_MAX, INT64_MAX, INT64_MAX, 0};
+
+static bool are_same_limits(const struct price_limits *a, const struct price_limits *b)
+{
+    return a->hopeless == b->hopeless && a->far == b->far && a->far_bytes == b->far_bytes &&
+           a->beaten == b->beaten;
+}
+
 /* What is remembered within limits is no answer to who has none. In the other way round a search would have a
  * price that another process has not: who asks with limits always does, and gets what was found with them. */
 static bool is_known(const struct memo *memo, struct hash128 key, const struct price_limits *limits)
 {
     return memo->used && hash128_compare(memo->hash, key) == 0 &&
-           (limits ? memo->beaten == limits->beaten : !memo->rough);
+           (limits ? are_same_limits(&memo->limits, limits) : !memo->rough);
 }
 
 static struct memo fresh_memo(struct hash128 key, const struct price_limits *limits)
 {
-    return (struct memo){.hash = key, .used = true, .beaten = limits ? limits->beaten : 0};
+    return (struct memo){.hash = key, .used = true, .limits = limits ? *limits : NO_LIMITS};
 }
 
 static enum error_code price_whole(struct evaluator_session *session, const struct plan *plan,

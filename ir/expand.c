@@ -1,6 +1,7 @@
-/* Which ops are taken apart, and batch_norm_training and batch_norm_grad by their definitions in the
- * StableHLO specification, in sums and elementwise ops, as compilers do before they partition. The sums can
- * then be split along the batch like any others, and no layer above needs to know the two ops.
+/* Which ops are taken apart or said otherwise, and batch_norm_training and batch_norm_grad by their
+ * definitions in the StableHLO specification, in sums and elementwise ops, as compilers do before they
+ * partition. The sums can then be split along the batch like any others, and no layer above needs to know the
+ * two ops.
  * batch_norm_inference stays: it is elementwise as it is. Elements of fewer than 32 bits are computed in
  * f32 and converted back. */
 #include "ir/expand.h"
@@ -190,6 +191,30 @@ static bool expand_batch_norm(struct ir_builder *builder, const struct ir_progra
     return true;
 }
 
+/* GSPMD's word for sdy.sharding_constraint, which keeps what it says: `mhlo.sharding`, and in backend_config
+ * which dimensions are open. A copy of its operand by no backend, so it must not be priced as a call. */
+static bool expand_sharding(const struct expand_parts *parts, const struct ir_program *program, uint32_t op,
+                            const uint32_t *operands, uint32_t *results)
+{
+    const struct ir_op *ir_op = &program->ops[op];
+    const struct ir_attr *target = ir_attr_find(program, op, "call_target_name");
+    if (ir_op->operand_count != 1 || ir_op->result_count != 1 || !target || target->kind != IR_ATTR_STRING ||
+        strcmp(ir_string(program, target->first), "Sharding") != 0 ||
+        program->values[ir_operand(program, op, 0)].type != program->values[ir_result(program, op, 0)].type)
+        return false;
+    static const char *const kept[] = {"mhlo.sharding", "backend_config"};
+    struct ir_attr attrs[sizeof kept / sizeof *kept];
+    uint32_t count = 0;
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        const struct ir_attr *attr = ir_attr_find(program, op, kept[i]);
+        if (attr)
+            attrs[count++] = ir_build_copy_attr(parts->builder, program, attr);
+    }
+    results[0] = expand_op(parts, "sdy.sharding_constraint", operands, 1,
+                           ir_builder_value_type(parts->builder, operands[0]), attrs, count);
+    return true;
+}
+
 bool ir_expand_op(struct ir_builder *builder, const struct ir_program *program, uint32_t op,
                   struct ir_position position, const uint32_t *operands, uint32_t results[IR_EXPAND_RESULTS])
 {
@@ -197,6 +222,8 @@ bool ir_expand_op(struct ir_builder *builder, const struct ir_program *program, 
     enum ir_opcode code = (enum ir_opcode)program->ops[op].code;
     if (code == IR_BATCH_NORM_TRAINING || code == IR_BATCH_NORM_GRAD)
         return expand_batch_norm(builder, program, op, position, operands, results);
+    if (code == IR_CUSTOM_CALL)
+        return expand_sharding(&parts, program, op, operands, results);
     const char *name = code == IR_UNKNOWN ? ir_op_name(program, op) : "";
     if (strcmp(name, "stablehlo.einsum") == 0)
         return expand_einsum(&parts, program, op, 2, operands, results);

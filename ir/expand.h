@@ -1,5 +1,6 @@
 /* Ops that are planned as the simpler ops they are made of: batch norms in training and their gradients;
- * einsums as products, sums and transposes, torch_index_select as a gather (expand_einsum.h). */
+ * einsums as products, sums and transposes, torch_index_select as a gather (expand_einsum.h); custom calls
+ * @Sharding as the sharding constraints that they are. */
 #ifndef TOAST_IR_EXPAND_H
 #define TOAST_IR_EXPAND_H
 

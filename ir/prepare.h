@@ -5,7 +5,7 @@
  *   - dynamic and quantized types are refused, with the op's line and column;
  *   - `call`, `func.call`, `sdy.named_computation` and `stablehlo.composite` (through its decomposition) are
  *     inlined; batch norms of training become sums and elementwise ops, einsums products, torch_index_select
- *     a gather (expand.h);
+ *     a gather, custom calls @Sharding sharding constraints (expand.h);
  *   - dead code goes;
  *   - what a loop carries unchanged and uses is taken from outside of it (invariants.h); other carried values
  *     stay, also unused ones; what is taken out of a tuple is what went in;

@@ -6,8 +6,13 @@
  * Chosen, not tuned */
 enum { TIGHT_PART = 4 };
 
-/* in keys of prices that are remembered apart: no cost */
-static const uint64_t APART = UINT64_MAX;
+/* in keys of prices that are remembered apart: they are of these limits alone, as what is beyond them may be
+ * the best beside a dearer plan */
+static uint64_t word_of(const struct price_limits *limits)
+{
+    uint64_t word = hash_combine((uint64_t)limits->hopeless, (uint64_t)limits->far);
+    return hash_combine(word, (uint64_t)limits->far_bytes);
+}
 
 enum error_code core_task_check(const struct core_task *task, struct error *e)
 {
@@ -45,7 +50,8 @@ enum error_code core_price_apart(const struct search *search, void *session, str
     search->domain->replay(session, &plan->list, &plan->hash);
     if (core_memo_find(search->memo, plan->hash, &plan->price, &plan->cost))
         return ERROR_OK;
-    return price_as(search, session, hash128_xor(plan->hash, hash_word(APART)), 0, plan, e);
+    return price_as(search, session, hash128_xor(plan->hash, hash_word(word_of(&search->domain->limits))), 0,
+                    plan, e);
 }
 
 enum error_code core_price_list(const struct search *search, void *session, struct core_plan *plan,

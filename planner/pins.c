@@ -1,6 +1,8 @@
 /* Constraints and the module's own shardings -> pins; see pins.h. */
 #include "planner/pins.h"
 
+#include "planner/gspmd.h"
+
 #include <ctype.h>
 #include <fnmatch.h>
 #include <stdio.h>
@@ -184,6 +186,22 @@ static const char *parse_sharding(const char *string, const struct mesh *mesh, s
     return *string == ']' ? string + 1 : NULL;
 }
 
+/* the pin of a sharding, whoever wrote it */
+static enum error_code add_read(struct pins *pins, const struct nda *n, struct plan_pin pin, uint32_t rank,
+                                const struct ir_op *op, struct error *e)
+{
+    if (pin.rank != rank)
+        return error_set_at(e, ERROR_INVALID_CONSTRAINT, (int)op->line, (int)op->column,
+                            "a sharding of the module has %u dimensions, its tensor %u", pin.rank, rank);
+    pin.line = op->line;
+    pin.column = op->column;
+    if (pin.value == NDA_NONE)
+        add_pin(pins, n, pin);
+    else
+        VEC_PUSH(&pins->list, pin);
+    return ERROR_OK;
+}
+
 static enum error_code add_text(struct pins *pins, const struct nda *n, const char *text, struct plan_pin pin,
                                 uint32_t rank, const struct mesh *mesh, const struct ir_op *op,
                                 struct error *e)
@@ -200,16 +218,27 @@ static enum error_code add_text(struct pins *pins, const struct nda *n, const ch
                             "a sharding of the module cannot be taken over%s%s: use axes of the posted mesh, "
                             "whole, or remove it",
                             bad[0] ? "; axis " : "", bad);
-    if (pin.rank != rank)
-        return error_set_at(e, ERROR_INVALID_CONSTRAINT, (int)op->line, (int)op->column,
-                            "a sharding of the module has %u dimensions, its tensor %u", pin.rank, rank);
-    pin.line = op->line;
-    pin.column = op->column;
-    if (pin.value == NDA_NONE)
-        add_pin(pins, n, pin);
-    else
-        VEC_PUSH(&pins->list, pin);
-    return ERROR_OK;
+    return add_read(pins, n, pin, rank, op, e);
+}
+
+static enum error_code add_gspmd(struct pins *pins, const struct nda *n, const char *text, const char *config,
+                                 struct plan_pin pin, uint32_t rank, const struct mesh *mesh,
+                                 const struct ir_op *op, struct error *e)
+{
+    const char *why = planner_gspmd_read(text, config, rank, mesh, &pin);
+    if (why)
+        return error_set_at(
+            e, ERROR_INVALID_CONSTRAINT, (int)op->line, (int)op->column,
+            "the sharding %.120s of the module cannot be taken over: %s; use the mesh that it "
+            "was written for, or remove it",
+            text, why);
+    return add_read(pins, n, pin, rank, op, e);
+}
+
+/* what GSPMD writes, where Shardy says nothing; NULL: nothing */
+static const char *gspmd_text(const struct ir_program *program, const struct ir_attr *sharding)
+{
+    return sharding && sharding->kind == IR_ATTR_STRING ? ir_string(program, sharding->first) : NULL;
 }
 
 static enum error_code add_signature(struct pins *pins, const struct nda *n, const struct mesh *mesh,
@@ -221,16 +250,17 @@ static enum error_code add_signature(struct pins *pins, const struct nda *n, con
         const struct ir_attr *attrs = results ? ir_function_result_attrs(program, n->function, i)
                                               : ir_function_arg_attrs(program, n->function, i);
         const struct ir_attr *sharding = attrs ? ir_attr_entry(program, attrs, "sdy.sharding") : NULL;
-        if (!sharding || sharding->kind != IR_ATTR_TEXT)
-            continue;
+        const char *tiles =
+            attrs ? gspmd_text(program, ir_attr_entry(program, attrs, "mhlo.sharding")) : NULL;
+        const struct ir_op *function = &program->ops[n->function];
         uint32_t value =
             results ? n->slots[n->spaces[n->result_spaces[i]].slots].value : n->arguments[i].value;
+        uint32_t rank = ir_value_type(program, value)->rank;
         struct plan_pin pin = {.is_result = results, .index = i, .value = NDA_NONE};
-        enum error_code code =
-            add_text(pins, n, ir_string(program, sharding->first), pin, ir_value_type(program, value)->rank,
-                     mesh, &program->ops[n->function], e);
-        if (code != ERROR_OK)
-            return code;
+        if (sharding && sharding->kind == IR_ATTR_TEXT)
+            TRY(add_text(pins, n, ir_string(program, sharding->first), pin, rank, mesh, function, e));
+        else if (tiles)
+            TRY(add_gspmd(pins, n, tiles, NULL, pin, rank, mesh, function, e));
     }
     return ERROR_OK;
 }
@@ -262,6 +292,17 @@ static const char *stated_of(const struct ir_program *program, uint32_t op)
     const struct ir_attr *sharding = ir_attr_find(program, op, one ? "sharding" : "sdy.sharding");
     bool says = sharding && sharding->kind == IR_ATTR_TEXT && program->ops[op].result_count > 0;
     return says ? ir_string(program, sharding->first) : NULL;
+}
+
+/* what GSPMD says of a constraint's result, and in *config which of its dimensions are open; NULL: nothing */
+static const char *tiles_of(const struct ir_program *program, uint32_t op, const char **config)
+{
+    const char *tiles = program->ops[op].code == IR_SDY_SHARDING_CONSTRAINT
+                            ? gspmd_text(program, ir_attr_find(program, op, "mhlo.sharding"))
+                            : NULL;
+    *config = gspmd_text(program, ir_attr_find(program, op, "backend_config"));
+    uint32_t rank = tiles ? ir_value_type(program, ir_result(program, op, 0))->rank : 0;
+    return planner_gspmd_is_open(*config, rank) ? NULL : tiles;
 }
 
 /* The next sharding of a list, from its '<' to its '>', copied: *text is then behind it. NULL: no more. */
@@ -315,9 +356,14 @@ static enum error_code add_body(struct pins *pins, const struct nda *n, const st
     struct text copy = {0};
     enum error_code code = ERROR_OK;
     for (uint32_t i = 0; code == ERROR_OK && i < n->program->op_count; i++) {
-        const char *stated = stated_of(n->program, i);
+        const char *stated = stated_of(n->program, i), *config;
+        const char *tiles = stated ? NULL : tiles_of(n->program, i, &config);
+        uint32_t value = stated || tiles ? ir_result(n->program, i, 0) : NDA_NONE;
         if (stated)
             code = add_stated(pins, n, i, stated, mesh, &copy, e);
+        else if (tiles)
+            code = add_gspmd(pins, n, tiles, config, (struct plan_pin){.value = value},
+                             ir_value_type(n->program, value)->rank, mesh, &n->program->ops[i], e);
     }
     text_release(&copy);
     return code;
@@ -377,9 +423,10 @@ static void count_signature(const struct nda *n, bool results, struct planner_an
         const struct ir_attr *attrs = results ? ir_function_result_attrs(program, n->function, i)
                                               : ir_function_arg_attrs(program, n->function, i);
         const struct ir_attr *sharding = attrs ? ir_attr_entry(program, attrs, "sdy.sharding") : NULL;
-        out->gspmd += attrs && ir_attr_entry(program, attrs, "mhlo.sharding");
-        if (!sharding || sharding->kind != IR_ATTR_TEXT)
+        if (!sharding || sharding->kind != IR_ATTR_TEXT) {
+            out->pins += attrs && gspmd_text(program, ir_attr_entry(program, attrs, "mhlo.sharding"));
             continue;
+        }
         out->pins++;
         out->priorities += count_priorities(ir_string(program, sharding->first));
     }
@@ -388,9 +435,9 @@ static void count_signature(const struct nda *n, bool results, struct planner_an
 /* of one op: shardings that say something, and what else it says */
 static void count_op(const struct ir_program *program, uint32_t op, struct planner_annotation_counts *out)
 {
-    const struct ir_attr *target = ir_attr_find(program, op, "call_target_name");
-    const char *stated = stated_of(program, op), *list = stated ? list_of(stated) : NULL, *sharding;
+    const char *stated = stated_of(program, op), *list = stated ? list_of(stated) : NULL, *sharding, *config;
     struct text copy = {0};
+    out->pins += !stated && tiles_of(program, op, &config);
     for (uint32_t i = 0; list && i < program->ops[op].result_count; i++) {
         if (!(sharding = next_sharding(&list, &copy)) || says_nothing(program, sharding))
             continue;
@@ -400,8 +447,6 @@ static void count_op(const struct ir_program *program, uint32_t op, struct plann
     text_release(&copy);
     out->unused +=
         program->ops[op].code == IR_SDY_SHARDING_GROUP || program->ops[op].code == IR_SDY_PROPAGATION_BARRIER;
-    out->gspmd += target && target->kind == IR_ATTR_STRING &&
-                  strcmp(ir_string(program, target->first), "Sharding") == 0;
 }
 
 struct planner_annotation_counts planner_count_annotations(const struct nda *n)

@@ -1,5 +1,6 @@
-/* Pinned shardings: what a request's constraints and the module's own sdy.sharding attributes and
- * sharding_constraint and reshard ops say, as pins of analysis/plan.h, and the context that they make.
+/* Pinned shardings: what a request's constraints and the module's own sdy.sharding attributes,
+ * sharding_constraint and reshard ops and GSPMD's shardings (gspmd.h) say, as pins of analysis/plan.h, and
+ * the context that they make.
  *
  * Every pin is either taken over whole or refused with the place where it stands; the module's own are left
  * out only where the caller says so (module_pins). */
@@ -26,10 +27,11 @@ enum error_code planner_context_create(const struct planner_constraint *constrai
                                        struct error *e) BASE_CHECKED;
 /* what the module says about shardings, for what is done about them and for warnings */
 struct planner_annotation_counts {
-    uint32_t pins; /* sdy.sharding of arguments, results and ops, sdy.sharding_constraint, sdy.reshard */
+    /* sdy.sharding of arguments, results and ops, sdy.sharding_constraint, sdy.reshard; where Shardy says
+     * nothing, mhlo.sharding of arguments, results and custom calls @Sharding */
+    uint32_t pins;
     uint32_t priorities; /* p0, p1 .. in them */
     uint32_t unused;     /* sdy.sharding_group, sdy.propagation_barrier: not read */
-    uint32_t gspmd;      /* mhlo.sharding of arguments and results, custom calls @Sharding: not read */
 };
 struct planner_annotation_counts planner_count_annotations(const struct nda *n);
 

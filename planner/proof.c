@@ -9,15 +9,27 @@
 #include <string.h>
 
 /* What is run at most. The interpreter runs the module once whole and once in each form, and every simulated
- * device holds its own copy of a replicated argument: so operations, arguments and their copies are bounded
- * each. MAX_OPERATIONS is also what verify_reference_create refuses by itself; it is asked here first, before
- * the inputs are made. */
+ * device holds its own copy of a replicated argument: so operations, arguments, their copies and values are
+ * bounded each. MAX_OPERATIONS is also what verify_reference_create refuses by itself; it is asked here
+ * first, before the inputs are made. */
 static const uint64_t MAX_OPERATIONS = 20000000000u;
 static const int64_t MAX_ARGUMENT_BYTES = (int64_t)1 << 30;
+static const int64_t MAX_VALUE_BYTES = (int64_t)1 << 29;  /* of one value, in the module's own types */
 static const int64_t MAX_COPIED_BYTES = (int64_t)8 << 30; /* arguments times devices */
 static const int64_t MAX_DEVICES = 4096;
 
-/* the arguments, or the copies of them that the devices would be given */
+/* a value that is made with few operations (rows looked up, a broadcast) and does not fit beside others */
+static bool makes_too_much(const struct ir_program *program)
+{
+    for (uint32_t value = 0; value < program->value_count; value++) {
+        const struct ir_type *type = ir_value_type(program, value);
+        if (type->kind == IR_TYPE_TENSOR && ir_type_bytes(program, type) > MAX_VALUE_BYTES)
+            return true;
+    }
+    return false;
+}
+
+/* the arguments, the copies of them that the devices would be given, or a value */
 static bool too_large(const struct plan_context *context)
 {
     const struct nda *n = plan_context_nda(context);
@@ -26,7 +38,8 @@ static bool too_large(const struct plan_context *context)
         const struct ir_type *type = ir_value_type(n->program, n->arguments[i].value);
         bytes += type->kind == IR_TYPE_TENSOR ? ir_type_bytes(n->program, type) : 0;
     }
-    return bytes > MAX_ARGUMENT_BYTES || devices > MAX_DEVICES || bytes * devices > MAX_COPIED_BYTES;
+    return bytes > MAX_ARGUMENT_BYTES || devices > MAX_DEVICES || bytes * devices > MAX_COPIED_BYTES ||
+           makes_too_much(n->program);
 }
 
 static void fill_sharding(const struct plan_context *context, const struct plan *plan, uint32_t space,

@@ -151,6 +151,23 @@ static struct ir_attr result_sizes(struct shrinker *shrinker, uint32_t op, uint3
     return ir_build_ints(shrinker->builder, dims, count);
 }
 
+/* positions along the last dimension: of frequencies or of positions, whichever are more */
+static struct ir_attr fft_length(struct shrinker *shrinker, uint32_t op)
+{
+    struct ir_dims lengths;
+    int64_t in[IR_MAX_RANK], out[IR_MAX_RANK], sizes[IR_MAX_RANK];
+    uint32_t operand = ir_operand(shrinker->program, op, 0), result = ir_result(shrinker->program, op, 0);
+    uint32_t rank = ir_value_type(shrinker->program, operand)->rank;
+    BASE_CHECK(ir_dims(shrinker->program, op, "fft_length", &lengths) == 0 && lengths.count <= rank);
+    new_dims(shrinker, operand, in);
+    new_dims(shrinker, result, out);
+    for (uint32_t i = 0; i < lengths.count; i++) {
+        uint32_t dim = rank - lengths.count + i;
+        sizes[i] = in[dim] > out[dim] ? in[dim] : out[dim];
+    }
+    return ir_build_ints(shrinker->builder, sizes, lengths.count);
+}
+
 static struct ir_attr gather_sizes(struct shrinker *shrinker, uint32_t op)
 {
     struct ir_gather gather = {.index_vector_dim = 0};
@@ -211,10 +228,12 @@ static struct ir_attr pad_ints(struct shrinker *shrinker, uint32_t op, bool high
     new_dims(shrinker, operand, from);
     new_dims(shrinker, ir_result(shrinker->program, op, 0), to);
     for (uint32_t dim = 0; dim < low.count; dim++) {
-        bool plain = low.at[dim] >= 0 && above.at[dim] >= 0 && interior.at[dim] == 0;
-        int64_t at =
-            plain ? new_start(low.at[dim], before[dim], from[dim], 1, large[dim], to[dim]) : low.at[dim];
-        out[dim] = !high ? at : plain ? to[dim] - from[dim] - at : above.at[dim];
+        bool fills = low.at[dim] >= 0 && above.at[dim] >= 0 && interior.at[dim] == 0;
+        bool cuts = low.at[dim] <= 0 && above.at[dim] <= 0 && interior.at[dim] == 0; /* a slice */
+        int64_t at = fills  ? new_start(low.at[dim], before[dim], from[dim], 1, large[dim], to[dim])
+                     : cuts ? -new_start(-low.at[dim], large[dim], to[dim], 1, before[dim], from[dim])
+                            : low.at[dim];
+        out[dim] = !high ? at : fills || cuts ? to[dim] - from[dim] - at : above.at[dim];
     }
     return ir_build_ints(shrinker->builder, out, low.count);
 }
@@ -304,6 +323,8 @@ static bool resize_attr(struct shrinker *shrinker, uint32_t op, const struct ir_
     else if (code == IR_DYNAMIC_SLICE && strcmp(name, "slice_sizes") == 0)
         *out = result_sizes(shrinker, op,
                             ir_value_type(shrinker->program, ir_operand(shrinker->program, op, 0))->rank);
+    else if (code == IR_FFT && strcmp(name, "fft_length") == 0)
+        *out = fft_length(shrinker, op);
     else if (code == IR_GATHER && strcmp(name, "slice_sizes") == 0)
         *out = gather_sizes(shrinker, op);
     else if (code == IR_BROADCAST && strcmp(name, "broadcast_sizes") == 0)

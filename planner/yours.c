@@ -81,12 +81,4 @@ void planner_job_tell_annotations(const struct planner_job *j, struct report *re
                  j->annotations.unused);
         report_add_warning(report, text);
     }
-    if (j->annotations.gspmd) {
-        snprintf(text, sizeof text,
-                 "%u GSPMD shardings of the module (mhlo.sharding, custom calls @Sharding) are not read and "
-                 "have no "
-                 "effect: lower with Shardy, or say them as constraints of the request",
-                 j->annotations.gspmd);
-        report_add_warning(report, text);
-    }
 }

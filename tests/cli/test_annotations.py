@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # label: unit
 # timeout: 120
-"""Shardings that a module brings: pinned, raced as `yours`, or ignored with a warning; nothing of them is dropped in silence."""
-import json, os, pathlib, subprocess, sys, tempfile
+"""Shardings that a module brings, in Shardy's words or in GSPMD's: pinned, raced as `yours`, or ignored with a warning; nothing of them is
+dropped in silence."""
+import importlib.util, itertools, json, os, pathlib, re, subprocess, sys, tempfile
 
 toast = os.path.join(os.environ['TOAST_BIN'], 'toast')
 failures = []
@@ -61,8 +62,6 @@ with tempfile.TemporaryDirectory() as scratch:
     _, report, _ = plan(foreign)
     check(any('do not race as `yours`' in w and 'rows' in w for w in report['warnings']), f'another mesh: {report["warnings"]}')
     check(plan(foreign, annotations='pin')[0] == 2, 'which `pin` refuses')
-    _, report, _ = plan(MODULE % (' {mhlo.sharding = "{devices=[4,2]<=[8]}"}', '', PLAIN))
-    check(any('1 GSPMD shardings' in w for w in report['warnings']), f'mhlo.sharding is named: {report["warnings"]}')
     _, report, _ = plan(text.replace('{"data"}, {}', '{"data"}p1, {}'))
     check(any('1 priorities' in w for w in report['warnings']), f'priorities are named: {report["warnings"]}')
 
@@ -97,5 +96,66 @@ with tempfile.TemporaryDirectory() as scratch:
                f'%1 = sdy.propagation_barrier %0 allowed_direction=BACKWARD : {result}'):
         _, report, _ = plan(MODULE % ('', '', op))
         check(any('1 sharding groups and propagation barriers' in w for w in report['warnings']), f'{op}: {report["warnings"]}')
+
+    # ---- GSPMD's: tiles by device instead of axes
+    found = importlib.util.spec_from_file_location('gspmd', pathlib.Path(os.environ['TOAST_SOURCE']) / 'clients/python/src/toast/gspmd.py')
+    gspmd = importlib.util.module_from_spec(found)
+    found.loader.exec_module(gspmd)
+    AXES = {'data': 4, 'model': 2}
+
+    def listed(tiles):
+        """a reshaped and transposed 0, 1, 2 .. as a list of devices"""
+        match = re.fullmatch(r'{(devices=\[[\d,]+\])<=\[([\d,]+)\](?:T\(([\d,]+)\))?(.*)}', tiles)
+        shape = [int(n) for n in match[2].split(',')]
+        order = [int(n) for n in (match[3] or ','.join(map(str, range(len(shape))))).split(',')]
+        stride = [1] * len(shape)
+        for i in reversed(range(len(shape) - 1)):
+            stride[i] = stride[i + 1] * shape[i + 1]
+        places = itertools.product(*(range(shape[i]) for i in order))
+        devices = [sum(stride[i] * n for i, n in zip(order, place)) for place in places]
+        return f'{{{match[1]}{",".join(map(str, devices))}{match[4]}}}'
+
+    def mhlo(tiles):
+        return f' {{mhlo.sharding = "{tiles}"}}'
+
+    def dims_of(*arguments, op=PLAIN, **request):
+        status, report, written = plan(MODULE % (*arguments, op), annotations='pin', planner='propagate', **request)
+        return [a['dims'] for a in written['arguments']] if written else report
+
+    choices = [[], ['data'], ['model'], ['data', 'model'], ['model', 'data']]
+    for one, two in itertools.product(choices, choices):
+        if set(one) & set(two):
+            continue
+        tiles = gspmd.hlo_sharding([one, two], AXES)
+        for text in {tiles, listed(tiles) if 'devices' in tiles else tiles}:
+            check(dims_of(mhlo(text), '')[0] == [one, two], f'{text}: {dims_of(mhlo(text), "")}')
+    # JAX's words for a signature and a constraint race as `yours` as those of Shardy do, cost as much, and can be pinned
+    call = ('%1 = stablehlo.custom_call @Sharding(%0) {backend_config = "BACK", mhlo.sharding = "TILES"} : '
+            f'(tensor<64x512xf32>) -> {result}')
+    both = gspmd.hlo_sharding([['data'], ['model']], AXES)
+    shardy = f'%1 = sdy.sharding_constraint %0 <@mesh, [{{"data"}}, {{"model"}}]> : {result}'
+    costs = []
+    for op in shardy, call.replace('TILES', both).replace('BACK', ''):
+        _, report, _ = plan(MODULE % ('', '', op))
+        costs.append([b['cost'] for b in report['baselines'] if b['name'] in ('yours', 'replicated')])
+        check(len(costs[-1]) == 2 and not report['warnings'], f'{op}: {report["baselines"]} {report["warnings"]}')
+        check(dims_of('', '', op=op) == [[['data'], []], [[], ['model']]], f'{op}: {dims_of("", "", op=op)}')
+    check(costs[0] == costs[1], f'both cost the same: {costs}')
+    # a dimension that is left open is not pinned, and what leaves all open says nothing
+    opened = call.replace('TILES', gspmd.hlo_sharding([['data'], []], AXES)).replace('BACK', 'unspecified_dims=[1]')
+    model = mhlo(gspmd.hlo_sharding([[], ['model']], AXES))
+    check(dims_of('', model, op=opened) == [[['data'], []], [[], ['model']]], f'an open dimension: {dims_of("", model, op=opened)}')
+    _, report, _ = plan(MODULE % ('', '', call.replace('TILES', '{replicated}').replace('BACK', 'unspecified_dims=[0,1]')))
+    check('yours' not in [b['name'] for b in report['baselines']] and not report['warnings'], f'all open: {report["warnings"]}')
+    _, report, _ = plan(MODULE % (mhlo(both), '', PLAIN), annotations='ignore')
+    check(any('1 shardings are ignored' in w for w in report['warnings']), f'ignored with a warning: {report["warnings"]}')
+    for text, why in (('{devices=[2,2]<=[4]}', 'another number of devices'), ('{devices=[2,1,4]<=[8] last_tile_dim_replicate}', 'whole axes'),
+                      ('{devices=[4,2]7,6,5,4,3,2,1,0}', 'whole axes'), ('{devices=[4,2]0,1,2,3,4,5,6,6}', 'not read'), ('{manual}', 'by hand'),
+                      ('{devices=[2,1,4]<=[8] last_tile_dims={manual}}', 'by hand'), ('{maximal device=3}', 'one device'),
+                      ('{devices=[8]<=[8]}', 'another rank'), ('{devices=[4,2]<=[8', 'not read'), ('{devices=[99999999,1]<=[8]}', 'not read')):
+        status, said, _ = plan(MODULE % (mhlo(text), '', PLAIN), annotations='pin')
+        check(status == 2 and why in said, f'{text}: {status} {said}')
+        _, report, _ = plan(MODULE % (mhlo(text), '', PLAIN))
+        check(any('do not race as `yours`' in w and why in w for w in report['warnings']), f'{text} of a baseline: {report["warnings"]}')
 
 sys.exit(bool(failures))

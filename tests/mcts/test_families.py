@@ -12,7 +12,8 @@ import sys
 SOURCE = pathlib.Path(os.environ["TOAST_SOURCE"])
 MODELS = ["models/small/t2b.mlir", "models/small/t2b_scan.mlir", "models/small/t2b_remat.mlir", "models/small/gpt.mlir", "models/small/itx.mlir",
           "models/small/gns.mlir", "models/small/unet.mlir", "models/mlp.mlir", "models/paper_attention.mlir",
-          "analysis/data/class_token.mlir", "analysis/data/attention_gradient_square.mlir", "analysis/data/box_crossed_rows.mlir"]
+          "analysis/data/class_token.mlir", "analysis/data/attention_gradient_square.mlir", "analysis/data/box_crossed_rows.mlir",
+          "models/shrunken/rows.mlir.gz"]
 
 
 def drawn(*options):

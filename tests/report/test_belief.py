@@ -53,6 +53,7 @@ def rows(report):
 def answers_best(report, case):
     answer = report['summary']
     for name, row in rows(report):
+        check(row['peak_bytes'] > 0 and row['step_ps'] > 0, f'{case}: {name} has a price that nobody found: {row}')
         if not row['fits']:
             continue
         check(answer['fits'] and answer['cost'] <= row['cost'] * (1 + EQUAL), f'{case}: {name} fits and costs {row["cost"]}: {answer}')
@@ -140,6 +141,17 @@ def places_are_work(folder):
     check(row['reason'] == 'conflict_lost' and keeps and 30 <= int(keeps.group(1)) <= 70, f'what the positions displace: {keeps} {row}')
 
 
+def rows_are_prices(folder):
+    """Each expert of the table has the step and the memory that its plan has when it is priced by itself: the race gives up early on what
+    is hopeless beside one plan, and that is no price beside another."""
+    module, mesh = tests / 'models/paper_attention.mlir', 'data=4,model=2'
+    for row in run(module, mesh, 0, folder / 'plan', '--planner', 'baselines')['baselines']:
+        done = subprocess.run([toast, 'price', str(module), '--mesh', mesh, '--device', 'a100-40', '--baseline', row['name'], '--json'],
+                              capture_output=True, text=True)
+        price = json.loads(done.stdout) if done.returncode == 0 else {}
+        check((price.get('step_ps'), price.get('peak_bytes')) == (row['step_ps'], row['peak_bytes']), f'{row}: priced by itself {price}')
+
+
 def models(folder):
     for name, arguments in (('wide', (6, 4096, 512, False)), ('mixed', (8, 2048, 4096, True))):
         (folder / f'{name}.mlir').write_text(network(*arguments))
@@ -214,5 +226,6 @@ def read_all(folder):
 if __name__ == '__main__':
     with tempfile.TemporaryDirectory() as temporary:
         places_are_work(pathlib.Path(temporary))
+        rows_are_prices(pathlib.Path(temporary))
         read_all(pathlib.Path(temporary))
     sys.exit(1 if failures else 0)

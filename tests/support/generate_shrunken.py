@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes tests/models/shrunken/*.mlir.gz: train steps whose dimensions are tied by products and windows, at
+"""Writes tests/models/shrunken/*.mlir.gz: train steps whose dimensions are tied by products, windows and sums, at
 sizes that no interpreter runs whole (tests/planner/test_proof_shrunken.c).
 
     generate_shrunken.py [-o DIR]       needs jax (scripts/truth-venv)
@@ -70,6 +70,89 @@ ROUTED = {'embed': shape(32000, 1024), 'router': shape(1024, 16), 'in': shape(16
           'out': shape(16, 4096, 1024)}
 
 
+def chunked(params, tokens):
+    """A state space as Mamba-2 has it: one projection for all, a causal convolution by pads and slices, sequences cut into chunks, states
+    carried from chunk to chunk; tokens are one more than positions."""
+    heads, states, chunk = 64, 128, 256
+    x = params['embed'][tokens[:, :-1]] + params['embed'][tokens[:, 1:]]
+    batch, length, width = x.shape
+    inner = 2 * width
+    gate, inside, keys, queries, rates = jnp.split(x @ params['in'], [inner, 2 * inner, 2 * inner + states, 2 * inner + 2 * states], 2)
+    padded = jnp.pad(inside, ((0, 0), (3, 0), (0, 0)))
+    inside = jax.nn.silu(sum(padded[:, i:i + length] * params['conv'][i] for i in range(4)))
+
+    def cut(y, *dims):
+        return y.reshape(batch, length // chunk, chunk, *dims)
+    keys, queries, rates = cut(keys, states), cut(queries, states), cut(jax.nn.softplus(rates), heads)
+    inside = cut(inside, heads, inner // heads) * rates[..., None]
+    decay = jnp.cumsum(rates * params['decay'], 2)
+    since = decay[:, :, :, None] - decay[:, :, None]
+    mask = jnp.where(jnp.tril(jnp.ones((chunk, chunk), bool))[..., None], jnp.exp(since), 0)
+    out = jnp.einsum('bcls,bclsh,bcshp->bclhp', jnp.einsum('bcln,bcsn->bcls', queries, keys), mask, inside)
+    made = jnp.einsum('bcln,bclh,bclhp->bchpn', keys, jnp.exp(decay[:, :, -1:] - decay), inside)
+
+    def carry(state, new):
+        return state * new[1][..., None, None] + new[0], state
+    passed = jnp.exp(decay[:, :, -1])
+    before = lax.scan(carry, jnp.zeros_like(made[:, 0]), (made.swapaxes(0, 1), passed.swapaxes(0, 1)))[1]
+    out = out + jnp.einsum('bcln,cbhpn,bclh->bclhp', queries, before, jnp.exp(decay))
+    return (out.reshape(batch, length, inner) * jax.nn.silu(gate)) @ params['out']
+
+
+CHUNKED = {'embed': shape(50288, 2048, dtype=F32), 'in': shape(2048, 8512, dtype=F32), 'conv': shape(4, 4096, dtype=F32),
+           'decay': shape(64, dtype=F32), 'out': shape(4096, 2048, dtype=F32)}
+
+
+def registers(params, images):
+    """Patches behind a class token and four registers; queries, keys and values in one matrix."""
+    batch, width = images.shape[0], params['class'].shape[1]
+    x = lax.conv_general_dilated(images, params['patch'], (14, 14), 'VALID', dimension_numbers=('NHWC', 'HWIO', 'NHWC'))
+    x = x.reshape(batch, -1, width) + params['places']
+    x = jnp.concatenate([jnp.broadcast_to(params[name], (batch, *params[name].shape)) for name in ('class', 'registers')] + [x], 1)
+    query, key, value = (y.reshape(batch, -1, 16, width // 16) for y in jnp.split(x @ params['all'], 3, 2))
+    scores = jax.nn.softmax(jnp.einsum('bqhd,bkhd->bhqk', query, key))
+    x = x + jnp.einsum('bhqk,bkhd->bqhd', scores, value).reshape(x.shape) @ params['out']
+    return x[:, 0] @ params['head']
+
+
+REGISTERS = {'patch': shape(14, 14, 3, 1024), 'places': shape(256, 1024), 'class': shape(1, 1024), 'registers': shape(4, 1024),
+             'all': shape(1024, 3072), 'out': shape(1024, 1024), 'head': shape(1024, 1000)}
+
+
+def spectral(params, x):
+    """A convolution as long as the sequence, by Fourier transforms of twice its length."""
+    length = x.shape[1]
+    inside, gate = jnp.split(x @ params['in'], 2, 2)
+    kernel = jnp.sin(params['places'] @ params['filter'])
+    both = jnp.fft.rfft(inside, 2 * length, axis=1) * jnp.fft.rfft(kernel, 2 * length, axis=0)
+    return (jnp.fft.irfft(both, 2 * length, axis=1)[:, :length] * gate) @ params['out']
+
+
+SPECTRAL = {'in': shape(768, 1536, dtype=F32), 'places': shape(2048, 8, dtype=F32), 'filter': shape(8, 768, dtype=F32),
+            'out': shape(768, 768, dtype=F32)}
+
+
+def rows(params, inputs):
+    """A recommender: tables of as many rows as there are, which nothing divides, numbers through layers of all widths, and the products of
+    what is looked up."""
+    numbers, features = inputs
+    for weight in params['bottom']:
+        numbers = jax.nn.relu(numbers @ weight)
+    found = jnp.stack([numbers] + [table[features[:, i]] for i, table in enumerate(params['tables'])], 1)
+    x = jnp.einsum('bfd,bgd->bfg', found, found).reshape(found.shape[0], -1)
+    for weight in params['top']:
+        x = jax.nn.relu(x @ weight)
+    return x
+
+
+def layers(*widths):
+    return [shape(*pair, dtype=F32) for pair in zip(widths, widths[1:])]
+
+
+ROWS = {'tables': [shape(count, 128, dtype=F32) for count in (1000003, 500009, 100003, 40000)], 'bottom': layers(13, 512, 256, 128),
+        'top': layers(25, 1024, 768, 512, 1)}
+
+
 def step(model):
     def loss(params, inputs, targets):
         return jnp.mean(jnp.square(model(params, inputs).astype(F32).reshape(targets.shape) - targets))
@@ -94,6 +177,10 @@ def main():
     folder = parser.parse_args().o
     folder.mkdir(exist_ok=True)
     write('vision', vision, VISION, shape(64, 256, 256, 4), shape(64, 256, 256, 4, dtype=F32), folder)
+    write('chunked', chunked, CHUNKED, shape(64, 2049, dtype=jnp.int32), shape(64, 2048, 2048, dtype=F32), folder)
+    write('registers', registers, REGISTERS, shape(256, 224, 224, 3), shape(256, 1000, dtype=F32), folder)
+    write('spectral', spectral, SPECTRAL, shape(32, 2048, 768, dtype=F32), shape(32, 2048, 768, dtype=F32), folder)
+    write('rows', rows, ROWS, (shape(8192, 13, dtype=F32), shape(8192, 4, dtype=jnp.int32)), shape(8192, 1, dtype=F32), folder)
     write('routed', routed, ROUTED, shape(8, 2048, dtype=jnp.int32), shape(8 * 2048, 32000, dtype=F32), folder)
 
 
