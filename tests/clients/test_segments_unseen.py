@@ -4,8 +4,8 @@
 """Segments of models written otherwise than tests/support/generate_segments.py writes them: a GPT without biases, with tied embeddings and
 queries, keys and values as an axis of their own has CFP's 180 programs of layers at 6, 24 and 96 layers, a LLaMA with grouped queries, fused or
 not, equally many at any depth, as have layers that all read something of the network's beginning (a conditioned diffusion transformer, a decoder
-over an encoder's result); and whatever else comes (scans, loops, convolutions, graphs, FFTs, sorting) gets a plan that is proved, never a
-failure."""
+over an encoder's result); no block holds the layers behind a product whose columns the devices do not divide (a router's, a gate's); and
+whatever else comes (scans, loops, convolutions, graphs, FFTs, sorting) gets a plan that is proved, never a failure."""
 import json
 import os
 import pathlib
@@ -133,6 +133,18 @@ def translated(layers, b=16, t=16, d=64, h=4, f=128):
 
 
 # ---------------------------------------------------------------- whatever comes
+def weighed(layers, columns, b=16, t=16, d=64, f=128):
+    """feed-forwards under weights of each token that no four devices divide: a router's two, a gate's one"""
+    def loss(p, x, y):
+        for q in p:
+            chance = jax.nn.softmax(x @ q["router"]) if columns > 1 else jax.nn.sigmoid(x @ q["router"])
+            for i in range(columns):
+                x = x + chance[..., i:i + 1] * (jax.nn.gelu(norm(x) @ q["up"][i]) @ q["down"][i])
+        return square(x, y)
+    weights = {"router": of(d, columns), "up": [of(d, f)] * columns, "down": [of(f, d)] * columns}
+    return lowered(loss, [weights] * layers, of(b, t, d), of(b, t, d))
+
+
 def scanned():
     def loss(p, x, y):
         return square(jax.lax.scan(jax.checkpoint(lambda x, q: (x + jax.nn.gelu(x @ q["up"]) @ q["down"], None)), x, p)[0], y)
@@ -282,6 +294,13 @@ def count(where):
         print(f"{make.__name__}: {len(few['blocks'])} blocks of 4 layers, {few['programs']} programs", flush=True)
 
 
+    for columns in (1, 2):
+        few, many = (blocks_of(where, weighed(layers, columns)) for layers in (4, 12))
+        assert [len(found["blocks"]) for found in (few, many)] == [(2 * columns + 1) * layers for layers in (4, 12)], columns
+        assert few["programs"] == many["programs"], (columns, few["programs"], many["programs"])
+        print(f"weights of {columns} columns: {len(few['blocks'])} blocks of 4 layers, {few['programs']} programs", flush=True)
+
+
 def planned(where, name, text):
     path = os.path.join(where, f"{name}.mlir")
     pathlib.Path(path).write_text(text)
@@ -301,6 +320,7 @@ def main():
         count(where)
         planned(where, "conditioned", conditioned(3))
         planned(where, "translated", translated(2))
+        planned(where, "weighed", weighed(2, 2))
         for make in (scanned, recurrent, selective, image, graph, routed, fourier, adapters, relaxation, sorting, branches, nothing):
             planned(where, make.__name__, make())
             print(f"ok {make.__name__}", flush=True)
