@@ -4,8 +4,8 @@
 """Segments of models written otherwise than tests/support/generate_segments.py writes them: a GPT without biases, with tied embeddings and
 queries, keys and values as an axis of their own has CFP's 180 programs of layers at 6, 24 and 96 layers, a LLaMA with grouped queries, fused or
 not, equally many at any depth, as have layers that all read something of the network's beginning (a conditioned diffusion transformer, a decoder
-over an encoder's result); no block holds the layers behind a product whose columns the devices do not divide (a router's, a gate's); and
-whatever else comes (scans, loops, convolutions, graphs, FFTs, sorting) gets a plan that is proved, never a failure."""
+over an encoder's result, one bias by relative position for all); no block holds the layers behind a product whose columns the devices do
+not divide (a router's, a gate's); and whatever else comes (scans, loops, convolutions, graphs, FFTs, sorting) gets a plan that is proved, never a failure."""
 import json
 import os
 import pathlib
@@ -50,21 +50,22 @@ def square(y, target):
     return ((y - target) ** 2).mean()
 
 
-def gpt(layers, b=24, t=20, d=96, h=4, f=160, v=300):
-    def layer(x, p):
+def gpt(layers, relative=False, b=24, t=20, d=96, h=4, f=160, v=300):
+    def layer(x, p, bias):
         z = (norm(x) @ p["qkv"]).reshape(b, t, 3, h, d // h)
-        scores = jnp.einsum("bqhd,bkhd->bhqk", z[:, :, 0], z[:, :, 1]) / (d // h) ** 0.5
+        scores = jnp.einsum("bqhd,bkhd->bhqk", z[:, :, 0], z[:, :, 1]) / (d // h) ** 0.5 + bias
         scores = jnp.where(jnp.tril(jnp.ones((t, t), bool)), scores, -jnp.inf)
         x = x + jnp.einsum("bhqk,bkhd->bqhd", jax.nn.softmax(scores, -1), z[:, :, 2]).reshape(b, t, d) @ p["out"]
         return x + jax.nn.relu(norm(x) @ p["up"]) @ p["down"]
 
     def loss(p, tokens, labels):
         x = p["table"][tokens]
+        bias = p["bias"][jnp.arange(t)[:, None] - jnp.arange(t) + t - 1].transpose(2, 0, 1) if relative else 0.0
         for q in p["layers"]:
-            x = layer(x, q)
+            x = layer(x, q, bias)
         return cross_entropy(x @ p["table"].T, labels)
     weights = {"qkv": of(d, 3 * d), "out": of(d, d), "up": of(d, f), "down": of(f, d)}
-    return lowered(loss, {"table": of(v, d), "layers": [weights] * layers}, ids(b, t), ids(b, t))
+    return lowered(loss, {"table": of(v, d), "bias": of(2 * t, h), "layers": [weights] * layers}, ids(b, t), ids(b, t))
 
 
 def llama(layers, fused, b=8, t=16, d=64, h=8, groups=4, f=128, v=128):
@@ -283,6 +284,9 @@ def count(where):
         found = blocks_of(where, gpt(layers))
         assert len(found["blocks"]) == 4 * layers + 2 and of_layers(found) == [81, 81], (layers, of_layers(found))
         assert found["programs"] - 6 - 18 == 180, found["programs"]            # embedding, head, and what joins them to layers
+    for layers in (6, 24):      # one bias by relative position for all layers
+        found = blocks_of(where, gpt(layers, relative=True))
+        assert len(found["blocks"]) == 4 * layers + 2 and of_layers(found) == [81, 81], (layers, of_layers(found))
     for fused in (True, False):
         few, many = (blocks_of(where, llama(layers, fused)) for layers in (6, 24))
         assert len(many["blocks"]) - len(few["blocks"]) == 18 * (len(few["blocks"]) - 2) // 6, fused
