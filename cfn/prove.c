@@ -11,9 +11,9 @@
  *   refine    it, from the multipliers and messages that gave its bound: some steps
  *             further, from which its children start, and its values again by what a pass certifies
  *   expand    it, on the node whose branching raised the least bound of the children most so far
- *             (pseudo-costs, M. Benichou et al. 1971), among those with two likely values or more; one child
- *             for what uses little and one for what uses much; where usage does not matter one for each
- *             value near the leaf's bound, and one for all others together
+ *             (pseudo-costs, M. Benichou et al. 1971), or promises to in this leaf, among those with two
+ *             likely values or more; one child for what uses little and one for what uses much; where
+ *             usage does not matter one for each value near the leaf's bound, and one for all others
  *   prune     values that do not fit beside everyone else's least usage; children at or above the best answer
  *   raise     w->bound to the least bound of all leaves, of those too that another worker has, or to the
  *             best answer when none is left
@@ -49,6 +49,9 @@ static const double first_level = 0.15, level_down = 0.6; /* of the gap; after a
 /* of the gap: what is paid for likely values differs by more, or they are parted value by value; of what it
  * differs by: the worth of a node whose likely values were not taken in turn */
 static const double worth_parting = 0.005, unparted_share = 0.1;
+/* Of what a leaf promises of a node: it counts so much at least, whatever other leaves gained there. A node
+ * that parts little in one leaf may part another's whole gap. */
+static const double promise_share = 0.3;
 static const double gain_kept = 0.7, gain_new = 0.3; /* of a node's running mean */
 /* What children gain counts as the least of them and this share of their mean. Of a leaf's gap to the best
  * answer: how near its bound a value is likely in the leaf's best answer, and has a child of its own. */
@@ -72,6 +75,7 @@ struct proving { /* scratch of one phase */
     double *paid;  /* by value of the node at hand: what its usage costs under the leaf's multipliers */
     int64_t *child_bound;
     int64_t *value_bound; /* by padded value: no answer with it costs less */
+    bool for_answers;     /* a tree that proves nothing */
 };
 
 static double probe_work(const struct cfn_model *model, double values)
@@ -433,11 +437,11 @@ static void pay(const struct proving *proving, int32_t i)
     }
 }
 
-/* What branching on node i may give, before it was tried: by how much the values that may be in the leaf's
- * best answer differ in what is paid for their usage, and how far from either end steps put it on average. A
- * bound under multipliers is of answers that keep the limit on average, some within it and some beyond; that
- * is where they part. 0: one value is likely, and its child would be where the leaf is. */
-static double untried_gain(const struct proving *proving, int32_t i, double likely)
+/* What branching on node i may give, by the leaf at hand alone: by how much the values that may be in the
+ * leaf's best answer differ in what is paid for their usage, and how far from either end steps put it on
+ * average. A bound under multipliers is of answers that keep the limit on average, some within it and some
+ * beyond; that is where they part. 0: one value is likely, and its child would be where the leaf is. */
+static double promised_gain(const struct proving *proving, int32_t i, double likely)
 {
     const struct cfn_model *model = proving->model;
     double low = HUGE_VAL, high = -HUGE_VAL, paid = 0, steps = 0;
@@ -480,8 +484,8 @@ static double node_score(const struct proving *proving, int32_t i, double bound)
             sum += greater(less((double)proving->value_bound[model->offset[i] + (size_t)a], best), bound) -
                    bound;
     double mean = sum / values_left(model, proving->leaf, i);
-    if (gain < 0)
-        gain = less(untried_gain(proving, i, likely), gap);
+    double promise = less(promised_gain(proving, i, likely), gap);
+    gain = gain < 0 ? promise : proving->for_answers ? gain : greater(gain, promise_share * promise);
     return gain + mean_share * mean - (likely_values(proving, i, likely) < 2 ? gap : 0);
 }
 
@@ -673,21 +677,11 @@ void cfn_prove_join(struct cfn_worker *worker, struct cfn_worker *other, int64_t
     raise_bound(worker, best);
 }
 
-void cfn_prove_for_answers(struct cfn_worker *worker)
-{
-    struct cfn_trws *trws = &worker->trws;
-    cfn_trws_price(trws, worker->best_lambda);
-    for (int k = 0; k < ANSWER_PASSES; k++)
-        (void)cfn_trws_iterate(trws);
-    worker->work += ANSWER_PASSES * (2 * trws->model->table_work + worker->model->forest_work);
-    cfn_prove_phase(worker, 0);
-}
-
-void cfn_prove_phase(struct cfn_worker *worker, double probing)
+static void prove_phase(struct cfn_worker *worker, double probing, bool for_answers)
 {
     const struct cfn_model *model = worker->model;
     size_t times = (size_t)model->time_count + 1;
-    struct proving proving = {.worker = worker, .model = model};
+    struct proving proving = {.worker = worker, .model = model, .for_answers = for_answers};
     if (!worker->has_best || worker->bound == INT64_MIN)
         return;
     proving.message = mem_alloc((worker->trws.model->message_count + 1) * sizeof *proving.message);
@@ -741,4 +735,19 @@ void cfn_prove_phase(struct cfn_worker *worker, double probing)
     free(proving.leaf);
     free(proving.child_bound);
     free(proving.value_bound);
+}
+
+void cfn_prove_for_answers(struct cfn_worker *worker)
+{
+    struct cfn_trws *trws = &worker->trws;
+    cfn_trws_price(trws, worker->best_lambda);
+    for (int k = 0; k < ANSWER_PASSES; k++)
+        (void)cfn_trws_iterate(trws);
+    worker->work += ANSWER_PASSES * (2 * trws->model->table_work + worker->model->forest_work);
+    prove_phase(worker, 0, true);
+}
+
+void cfn_prove_phase(struct cfn_worker *worker, double probing)
+{
+    prove_phase(worker, probing, false);
 }

@@ -1,10 +1,10 @@
 /* CFP's algorithm 1: ParallelBlocks, and an owner for every space.
  *
  * From each contraction that has no block yet, in program order, the users of what the block makes join it
- * while every side of the entry's result that the devices divide is still split by some factor that reaches
- * them (CFP's equation 2 for every index). A block is convex: what depends on it through a contraction
- * outside of it (the residual sum behind the next block, the whole backward pass) stays out, as its split is
- * decided there.
+ * while every side of the entry's result is still split by some factor that reaches them (CFP's equation 2
+ * for every index); a side that the devices do not divide has to be there as a whole. A block is convex:
+ * what depends on it through a contraction outside of it (the residual sum behind the next block, the whole
+ * backward pass) stays out, as its split is decided there.
  *
  *     member   joined                   weak      depends on members, some side is lost (a norm's mean)
  *     beyond   behind a contraction that did not join: never joins
@@ -23,37 +23,48 @@ struct sweep {
     uint8_t *state;                  /* per space */
     uint64_t *labels;                /* per factor: the entry's factors that it is, of members */
     uint64_t needed[SEGMENTS_SIDES]; /* of each side the factors of which one has to survive; 0: none */
+    bool divided[SEGMENTS_SIDES];    /* it has to survive as something that the devices divide */
     uint32_t block;
     struct segments_front front;
 };
 
-/* the entry's factors that the devices divide, of the sides of its result */
+/* The factors of the sides of the entry's result that the devices divide. Of a side of which they divide none
+ * (a router's few experts) all: it ends the block, too, which would else hold whatever has the same batch. */
 static void find_needed(struct sweep *sweep, const struct segments_contraction *entry)
 {
     const struct nda *n = sweep->build->n;
-    for (int side = 0; side < SEGMENTS_SIDES; side++) {
-        sweep->needed[side] = 0;
-        for (uint32_t k = 0; k < n->spaces[entry->space].factor_count && side != SEGMENTS_CONTRACTED; k++)
+    for (int side = 0; side < SEGMENTS_CONTRACTED; side++) {
+        uint64_t divided = 0;
+        for (uint32_t k = 0; k < n->spaces[entry->space].factor_count; k++)
             if ((entry->sides[side] >> k & 1) &&
                 segments_can_split(n, n->spaces[entry->space].factors + k, sweep->build->out->devices))
-                sweep->needed[side] |= UINT64_C(1) << k;
+                divided |= UINT64_C(1) << k;
+        sweep->divided[side] = divided != 0;
+        sweep->needed[side] = divided ? divided : entry->sides[side];
     }
 }
 
+/* Where there are rows alone (a gate of one number a token) nothing ends them: what has other indices stays
+ * out. */
 static bool survives(const struct sweep *sweep, uint32_t space)
 {
     const struct nda *n = sweep->build->n;
-    uint64_t kept = 0;
+    bool has_rows_alone = !sweep->needed[SEGMENTS_BATCH] && !sweep->needed[SEGMENTS_COLUMNS];
+    uint64_t whole = 0, split = 0;
     for (uint32_t k = 0; k < n->spaces[space].factor_count; k++) {
         uint32_t factor_index = n->spaces[space].factors + k;
-        if (n->factors[factor_index].kind == NDA_PARALLEL &&
-            segments_can_split(n, factor_index, sweep->build->out->devices))
-            kept |= sweep->labels[factor_index];
-    }
-    for (int side = 0; side < SEGMENTS_SIDES; side++)
-        if (sweep->needed[side] && !(sweep->needed[side] & kept))
+        if (n->factors[factor_index].kind != NDA_PARALLEL)
+            continue;
+        if (has_rows_alone && !sweep->labels[factor_index])
             return false;
-    return kept != 0;
+        whole |= sweep->labels[factor_index];
+        if (segments_can_split(n, factor_index, sweep->build->out->devices))
+            split |= sweep->labels[factor_index];
+    }
+    for (int side = 0; side < SEGMENTS_CONTRACTED; side++)
+        if (sweep->needed[side] && !(sweep->needed[side] & (sweep->divided[side] ? split : whole)))
+            return false;
+    return split != 0;
 }
 
 /* the labels that come with M's edges, and the worst of where they come from */

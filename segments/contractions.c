@@ -2,9 +2,11 @@
  *
  * A dot's or convolution's factor is on the side that the slots it stands in say; the operand that is made
  * from a parameter and nothing else is the weight, so that rows are the data's whichever way a dot was
- * written. A gather counts where its table is an argument: the table's rows are its contracted side, as of
- * the product with one-hot rows that it stands for. */
+ * written. A gather counts where its table is an argument and what it looks up is data: the table's rows are
+ * its contracted side, as of the product with one-hot rows that it stands for. What constants pick (a bias by
+ * relative position) is made of a parameter and follows the block that it goes into (CFP's section 3.3). */
 #include "segments/internal.h"
+#include "segments/piece.h"
 
 #include <stdlib.h>
 
@@ -38,11 +40,14 @@ static bool is_argument(const struct nda *n, uint32_t value)
     }
 }
 
-static bool is_lookup(const struct nda *n, uint32_t space)
+static bool is_lookup(const struct nda *n, uint8_t *constant, uint32_t space)
 {
     const struct nda_space *sp = &n->spaces[space];
     if (sp->kind != NDA_SPACE_OP || n->program->ops[sp->op].code != IR_GATHER ||
         !is_argument(n, ir_operand(n->program, sp->op, 0)))
+        return false;
+    uint32_t from = n->program->values[ir_operand(n->program, sp->op, 1)].op;
+    if (from != IR_NONE && segments_is_constant(n, constant, from))
         return false;
     for (uint32_t k = 0; k < sp->factor_count; k++)
         if (n->factors[sp->factors + k].kind == NDA_LOOKUP)
@@ -78,9 +83,10 @@ static void find_sides(const struct nda *n, struct segments_contraction *contrac
 void segments_find_contractions(struct segments_build *build)
 {
     const struct nda *n = build->n;
+    uint8_t *constant = mem_zalloc((size_t)n->program->op_count + 1, 1);
     build->graph.contraction_of = mem_alloc(((size_t)n->space_count + 1) * sizeof(uint32_t));
     for (uint32_t space = 0; space < n->space_count; space++) {
-        bool lookup = is_lookup(n, space);
+        bool lookup = is_lookup(n, constant, space);
         build->graph.contraction_of[space] = NDA_NONE;
         if (n->spaces[space].kind != NDA_SPACE_OP ||
             (!lookup && !nda_is_contraction(n, n->spaces[space].op)) || n->spaces[space].slot_count < 3 ||
@@ -92,4 +98,5 @@ void segments_find_contractions(struct segments_build *build)
         build->graph.contraction_of[space] = (uint32_t)build->contractions.count;
         VEC_PUSH(&build->contractions, contraction);
     }
+    free(constant);
 }

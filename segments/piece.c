@@ -15,18 +15,13 @@ struct cut {
     uint8_t *included; /* per op: of @main's own block, with what stands in its regions */
     uint8_t *seen;     /* per value: an argument already */
     uint8_t *used;     /* per value: by an op that is not included */
-    uint8_t *constant; /* per op: 1 it is, 2 it is not, 0 not looked at */
+    uint8_t *constant; /* per op, of segments_is_constant */
     uint32_t *map;     /* program's value -> builder's; IR_NONE */
     id_list arguments, results, op_from;
     struct ir_builder *builder;
 };
 
 /* ---- what belongs to it ---- */
-
-static bool is_main_op(const struct cut *cut, uint32_t op)
-{
-    return op != IR_NONE && cut->program->ops[op].block == cut->n->block;
-}
 
 /* the op of @main's own block that makes the value, perhaps in a region; IR_NONE: an argument of @main */
 static uint32_t main_op_of(const struct cut *cut, uint32_t value)
@@ -39,21 +34,25 @@ static uint32_t main_op_of(const struct cut *cut, uint32_t value)
     return op;
 }
 
-/* made of nothing but constants: cheap, and every piece has its own */
-static bool is_constant(const struct cut *cut, uint32_t op)
+bool segments_is_constant(const struct nda *n, uint8_t *known, uint32_t op)
 {
-    const struct ir_op *it = &cut->program->ops[op];
-    if (cut->constant[op])
-        return cut->constant[op] == 1;
-    bool constant = !it->region_count && it->result_count == 1 &&
+    const struct ir_op *it = &n->program->ops[op];
+    if (known[op])
+        return known[op] == 1;
+    bool constant = it->block == n->block && !it->region_count && it->result_count == 1 &&
                     ir_opcode_family(it->code) != IR_FAMILY_RNG &&
                     ir_opcode_family(it->code) != IR_FAMILY_CUSTOM_CALL;
     for (uint32_t i = 0; constant && i < it->operand_count; i++) {
-        uint32_t from = cut->program->values[ir_operand(cut->program, op, i)].op;
-        constant = is_main_op(cut, from) && is_constant(cut, from);
+        uint32_t from = n->program->values[ir_operand(n->program, op, i)].op;
+        constant = from != IR_NONE && segments_is_constant(n, known, from);
     }
-    cut->constant[op] = constant ? 1 : 2;
+    known[op] = constant ? 1 : 2;
     return constant;
+}
+
+static bool is_constant(const struct cut *cut, uint32_t op)
+{
+    return segments_is_constant(cut->n, cut->constant, op);
 }
 
 static void include_constant(struct cut *cut, uint32_t op)

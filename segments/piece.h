@@ -29,4 +29,8 @@ enum error_code segments_piece_values(const struct nda *n, const uint32_t *value
                                       struct segments_piece *out, struct error *e) BASE_CHECKED;
 void segments_piece_release(struct segments_piece *piece); /* zeroed is fine */
 
+/* An op of @main's own block that is made of nothing but constants: cheap, and every piece has its own. known
+ * is per op what was found: 1 it is, 2 it is not, 0 (at first) not looked at. */
+bool segments_is_constant(const struct nda *n, uint8_t *known, uint32_t op);
+
 #endif

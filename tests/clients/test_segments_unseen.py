@@ -4,8 +4,8 @@
 """Segments of models written otherwise than tests/support/generate_segments.py writes them: a GPT without biases, with tied embeddings and
 queries, keys and values as an axis of their own has CFP's 180 programs of layers at 6, 24 and 96 layers, a LLaMA with grouped queries, fused or
 not, equally many at any depth, as have layers that all read something of the network's beginning (a conditioned diffusion transformer, a decoder
-over an encoder's result); and whatever else comes (scans, loops, convolutions, graphs, FFTs, sorting) gets a plan that is proved, never a
-failure."""
+over an encoder's result, one bias by relative position for all); no block holds the layers behind a product whose columns the devices do
+not divide (a router's, a gate's); and whatever else comes (scans, loops, convolutions, graphs, FFTs, sorting) gets a plan that is proved, never a failure."""
 import json
 import os
 import pathlib
@@ -50,21 +50,22 @@ def square(y, target):
     return ((y - target) ** 2).mean()
 
 
-def gpt(layers, b=24, t=20, d=96, h=4, f=160, v=300):
-    def layer(x, p):
+def gpt(layers, relative=False, b=24, t=20, d=96, h=4, f=160, v=300):
+    def layer(x, p, bias):
         z = (norm(x) @ p["qkv"]).reshape(b, t, 3, h, d // h)
-        scores = jnp.einsum("bqhd,bkhd->bhqk", z[:, :, 0], z[:, :, 1]) / (d // h) ** 0.5
+        scores = jnp.einsum("bqhd,bkhd->bhqk", z[:, :, 0], z[:, :, 1]) / (d // h) ** 0.5 + bias
         scores = jnp.where(jnp.tril(jnp.ones((t, t), bool)), scores, -jnp.inf)
         x = x + jnp.einsum("bhqk,bkhd->bqhd", jax.nn.softmax(scores, -1), z[:, :, 2]).reshape(b, t, d) @ p["out"]
         return x + jax.nn.relu(norm(x) @ p["up"]) @ p["down"]
 
     def loss(p, tokens, labels):
         x = p["table"][tokens]
+        bias = p["bias"][jnp.arange(t)[:, None] - jnp.arange(t) + t - 1].transpose(2, 0, 1) if relative else 0.0
         for q in p["layers"]:
-            x = layer(x, q)
+            x = layer(x, q, bias)
         return cross_entropy(x @ p["table"].T, labels)
     weights = {"qkv": of(d, 3 * d), "out": of(d, d), "up": of(d, f), "down": of(f, d)}
-    return lowered(loss, {"table": of(v, d), "layers": [weights] * layers}, ids(b, t), ids(b, t))
+    return lowered(loss, {"table": of(v, d), "bias": of(2 * t, h), "layers": [weights] * layers}, ids(b, t), ids(b, t))
 
 
 def llama(layers, fused, b=8, t=16, d=64, h=8, groups=4, f=128, v=128):
@@ -133,6 +134,18 @@ def translated(layers, b=16, t=16, d=64, h=4, f=128):
 
 
 # ---------------------------------------------------------------- whatever comes
+def weighed(layers, columns, b=16, t=16, d=64, f=128):
+    """feed-forwards under weights of each token that no four devices divide: a router's two, a gate's one"""
+    def loss(p, x, y):
+        for q in p:
+            chance = jax.nn.softmax(x @ q["router"]) if columns > 1 else jax.nn.sigmoid(x @ q["router"])
+            for i in range(columns):
+                x = x + chance[..., i:i + 1] * (jax.nn.gelu(norm(x) @ q["up"][i]) @ q["down"][i])
+        return square(x, y)
+    weights = {"router": of(d, columns), "up": [of(d, f)] * columns, "down": [of(f, d)] * columns}
+    return lowered(loss, [weights] * layers, of(b, t, d), of(b, t, d))
+
+
 def scanned():
     def loss(p, x, y):
         return square(jax.lax.scan(jax.checkpoint(lambda x, q: (x + jax.nn.gelu(x @ q["up"]) @ q["down"], None)), x, p)[0], y)
@@ -271,6 +284,9 @@ def count(where):
         found = blocks_of(where, gpt(layers))
         assert len(found["blocks"]) == 4 * layers + 2 and of_layers(found) == [81, 81], (layers, of_layers(found))
         assert found["programs"] - 6 - 18 == 180, found["programs"]            # embedding, head, and what joins them to layers
+    for layers in (6, 24):      # one bias by relative position for all layers
+        found = blocks_of(where, gpt(layers, relative=True))
+        assert len(found["blocks"]) == 4 * layers + 2 and of_layers(found) == [81, 81], (layers, of_layers(found))
     for fused in (True, False):
         few, many = (blocks_of(where, llama(layers, fused)) for layers in (6, 24))
         assert len(many["blocks"]) - len(few["blocks"]) == 18 * (len(few["blocks"]) - 2) // 6, fused
@@ -280,6 +296,13 @@ def count(where):
         few, many = (blocks_of(where, make(layers)) for layers in (4, 12))
         assert few["programs"] == many["programs"] and len(many["blocks"]) > 2 * len(few["blocks"]), (make, few["programs"], many["programs"])
         print(f"{make.__name__}: {len(few['blocks'])} blocks of 4 layers, {few['programs']} programs", flush=True)
+
+
+    for columns in (1, 2):
+        few, many = (blocks_of(where, weighed(layers, columns)) for layers in (4, 12))
+        assert [len(found["blocks"]) for found in (few, many)] == [(2 * columns + 1) * layers for layers in (4, 12)], columns
+        assert few["programs"] == many["programs"], (columns, few["programs"], many["programs"])
+        print(f"weights of {columns} columns: {len(few['blocks'])} blocks of 4 layers, {few['programs']} programs", flush=True)
 
 
 def planned(where, name, text):
@@ -301,6 +324,7 @@ def main():
         count(where)
         planned(where, "conditioned", conditioned(3))
         planned(where, "translated", translated(2))
+        planned(where, "weighed", weighed(2, 2))
         for make in (scanned, recurrent, selective, image, graph, routed, fourier, adapters, relaxation, sorting, branches, nothing):
             planned(where, make.__name__, make())
             print(f"ok {make.__name__}", flush=True)

@@ -87,6 +87,30 @@ static void experts(void **state)
     subject_close(&subject);
 }
 
+/* Of the projection to queries, keys and values 16 devices divide rows alone, neither 8 heads nor 8 features:
+ * its block ends with attention all the same, and does not hold the layers behind it. */
+static void sides_that_are_not_divided(void **state)
+{
+    static const char *const names[] = {"bert_6", "gpt_6", "llama_6", "moe_6"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct subject subject;
+        struct segments *segments;
+        char *name = mem_printf("segments/%s.mlir.gz", names[i]);
+        open_model(&subject, name);
+        free(name);
+        segments_create(subject.nda, 16, SEGMENTS_MOST_CONFIGURATIONS, &segments);
+        assert_int_equal(segments->block_count, 26);
+        for (uint32_t block = 1; block < 25; block++) {
+            assert_int_equal(segments->blocks[block].forward_count, block % 4 == 1 ? 3 : 1);
+            for (uint32_t k = 0; block % 4 == 1 && k < segments->blocks[block].strategy_count; k++)
+                assert_int_not_equal(segments->strategies[segments->blocks[block].strategies + k].side,
+                                     SEGMENTS_COLUMNS);
+        }
+        segments_destroy(segments);
+        subject_close(&subject);
+    }
+}
+
 /* both gradients of each of a U-Net's convolutions are in its block; the first's input has none */
 static void convolutions(void **state)
 {
@@ -372,9 +396,15 @@ static void volume_optimal(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(transformers),   cmocka_unit_test(experts),    cmocka_unit_test(convolutions),
-        cmocka_unit_test(computed_again), cmocka_unit_test(figure_6),   cmocka_unit_test(every_module),
-        cmocka_unit_test(as_text),        cmocka_unit_test(membership), cmocka_unit_test(volume_optimal)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(transformers),
+                                       cmocka_unit_test(experts),
+                                       cmocka_unit_test(sides_that_are_not_divided),
+                                       cmocka_unit_test(convolutions),
+                                       cmocka_unit_test(computed_again),
+                                       cmocka_unit_test(figure_6),
+                                       cmocka_unit_test(every_module),
+                                       cmocka_unit_test(as_text),
+                                       cmocka_unit_test(membership),
+                                       cmocka_unit_test(volume_optimal)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
