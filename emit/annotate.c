@@ -1,12 +1,13 @@
 /* The annotated output: the program at its own sizes, with constraints where XLA would else have a choice.
  *
- * A reshard step writes nothing: its result remembers whose version it is, and the first use of it writes one
- * sdy.sharding_constraint of the definition (so a chain of reshards is one constraint). Results of dot,
- * convolution, reduce, gather and scatter are constrained at their definition as well; a result that is
- * partial over one axis first in its own form (as its local slice where that is all that is read of it), so
- * that XLA sees reduction and slice and makes a reduce_scatter of them; over several axes, or of a scatter, straight in the form its use wants. Forms whose
- * blocks are not ranges of a dim (an inner atom is sharded) are constrained as the array of atoms; so that
- * XLA need not join the pieces in between, whole chains of ops are written on atoms (annotate_atoms.c).
+ * A reshard step writes nothing: its result remembers whose version it is, and the first use of it writes
+ * one sdy.sharding_constraint of the definition (so a chain of reshards is one constraint). Results of
+ * dot, convolution, reduce, gather and scatter are constrained at their definition as well; a result that
+ * is partial over one axis first in its own form (as its local slice where that is all that is read of
+ * it), so that XLA sees reduction and slice and makes a reduce_scatter of them; over several axes, or of a
+ * scatter, straight in the form its use wants. Forms whose blocks are not ranges of a dim (an inner atom
+ * is sharded) are constrained as the array of atoms; so that XLA need not join the pieces in between,
+ * whole chains of ops are written on atoms (annotate_atoms.c).
  *
  * A version of a definition that is not partial is read through a constraint of the definition in its own
  * form: Shardy gives what a constraint reads the constraint's sharding where it has none, and the other uses

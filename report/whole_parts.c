@@ -1,5 +1,5 @@
-/* Dimensions that are no dimension to a reader: queries, keys and values in one matrix are three arrays side by
- * side. A size that divides would be that of a fourth, which no padding makes. */
+/* Dimensions that are no dimension to a reader: queries, keys and values in one matrix are three arrays side
+ * by side. A size that divides would be that of a fourth, which no padding makes. */
 #include "report/whole.h"
 
 #include <stdlib.h>
