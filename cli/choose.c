@@ -6,6 +6,7 @@
 #include "base/size.h"
 #include "cli/output.h"
 #include "planner/cuts.h"
+#include "planner/pins.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -175,6 +176,21 @@ static enum error_code take_random(struct cli_choice *choice, struct made_of *ma
     return ERROR_OK;
 }
 
+/* the context as `toast plan` has it of the module's own shardings: as pins, or completed as `yours` */
+static enum error_code make_context(struct cli_choice *choice, struct error *e)
+{
+    const char *as = choice->annotations ? choice->annotations : "ignore";
+    bool pins = strcmp(as, "pin") == 0, yours = strcmp(as, "baseline") == 0;
+    if (!pins && !yours && strcmp(as, "ignore") != 0)
+        return error_set(e, ERROR_USAGE, "--annotations is pin, baseline or ignore, not '%.60s'", as);
+    if (yours && (choice->decisions || choice->baseline || choice->seed))
+        return error_set(e, ERROR_USAGE, "--annotations baseline is a plan of its own: the module's");
+    if ((pins || yours) && planner_count_annotations(choice->nda).pins == 0)
+        return error_set(e, ERROR_USAGE, "--annotations %s: the module says nothing about shardings", as);
+    return planner_context_create(NULL, 0, pins || yours, yours, choice->nda, &choice->axes, &choice->context,
+                                  e);
+}
+
 static enum error_code from_options(struct cli_choice *choice, struct made_of *made, struct error *e)
 {
     enum error_code code = mesh_parse(choice->mesh, &choice->axes, e);
@@ -182,7 +198,7 @@ static enum error_code from_options(struct cli_choice *choice, struct made_of *m
         code =
             whole_number("--devices-per-host", choice->devices_per_host, &choice->axes.devices_per_host, e);
     if (!code)
-        code = plan_context_create(choice->nda, &choice->axes, NULL, 0, &choice->context, e);
+        code = make_context(choice, e);
     if (code)
         return code;
     const struct mesh *mesh = plan_context_mesh(choice->context);
@@ -246,6 +262,9 @@ enum error_code cli_choose(struct cli_choice *choice, const struct ir_program *p
         return error_set(e, ERROR_USAGE, "give --mesh, or --plan, which brings its own mesh");
     if (sources > 1)
         return error_set(e, ERROR_USAGE, "give one of --plan, --decisions, --baseline and --random-plan");
+    if (choice->plan && choice->annotations)
+        return error_set(e, ERROR_USAGE,
+                         "--annotations goes with --mesh: a plan.json has taken them already");
     enum error_code code = ERROR_OK;
     if (choice->device)
         snprintf(choice->device_name, sizeof choice->device_name, "%s", choice->device);
@@ -262,6 +281,10 @@ enum error_code cli_choose(struct cli_choice *choice, const struct ir_program *p
         code = from_options(choice, noted, e);
     if (!code && choice->cut)
         code = apply_cuts(choice, &made, e);
+    if (!code && choice->combine_bytes)
+        code = size_option("--combine-bytes", choice->combine_bytes, &choice->walk.combine_bytes, e);
+    if (!code && choice->combine_bytes && choice->walk.combine_bytes < 1)
+        code = error_set(e, ERROR_USAGE, "--combine-bytes is at least 1: joins nothing");
     free(made.beyond.at);
     return code;
 }

@@ -11,9 +11,11 @@ struct cli_choice {
     const char *plan, *mesh, *decisions, *baseline, *seed; /* option values; NULL when not given */
     const char *cut;                                       /* edits it: "ffn@model,heads@" */
     const char *device, *memory_limit, *devices_per_host;
-    const char *entry; /* the function, for cli_prepare_module */
-    struct mesh axes;  /* the mesh of --mesh; the context refers to it */
-    struct nda *nda;   /* the rest: owned, filled by cli_choose */
+    const char *annotations;   /* pin, baseline or ignore, without --plan; NULL: ignore */
+    const char *combine_bytes; /* over the walk's */
+    const char *entry;         /* the function, for cli_prepare_module */
+    struct mesh axes;          /* the mesh of --mesh; the context refers to it */
+    struct nda *nda;           /* the rest: owned, filled by cli_choose */
     struct plan_context *context;
     struct plan chosen;
     struct spmd_options walk;   /* without --plan: the default, axes ordered by the device's links */

@@ -29,6 +29,9 @@ static const char usage[] =
     "  --random-plan SEED    a seeded random plan\n"
     "  --plan FILE           plan.json of `toast plan` (brings its own mesh and device)\n"
     "  --baselines           a table of every expert plan\n"
+    "  --annotations A       the module's own shardings: pin (plans keep them), baseline (they are the\n"
+    "                        plan, as `yours` of toast plan) or ignore (default)\n"
+    "  --combine-bytes SIZE  collectives are joined up to this; 1: never\n"
     "  --memory-limit SIZE   per device, as 36GiB; default: the device's less 10 %\n"
     "  --devices-per-host N  how many devices share a host's fast links\n"
     "  --matmuls-only        count no other computation, as the paper does\n"
@@ -71,11 +74,14 @@ static enum error_code parse(struct command *command, int argc, char **argv, str
                     {"--timeline", &command->timeline},
                     {"--live", &command->live}};
     for (int i = 1; i < argc; i++) {
-        const char **value = strcmp(argv[i], "--order") == 0     ? &command->order
-                             : strcmp(argv[i], "--backend") == 0 ? &command->backend
-                             : strcmp(argv[i], "--overlap") == 0 ? &command->overlap
-                             : strcmp(argv[i], "--trace") == 0   ? &command->trace
-                                                               : cli_choice_option(&command->choice, argv[i]);
+        const char **value = strcmp(argv[i], "--order") == 0         ? &command->order
+                             : strcmp(argv[i], "--backend") == 0     ? &command->backend
+                             : strcmp(argv[i], "--overlap") == 0     ? &command->overlap
+                             : strcmp(argv[i], "--trace") == 0       ? &command->trace
+                             : strcmp(argv[i], "--annotations") == 0 ? &command->choice.annotations
+                             : strcmp(argv[i], "--combine-bytes") == 0
+                                 ? &command->choice.combine_bytes
+                                 : cli_choice_option(&command->choice, argv[i]);
         size_t s = 0;
         while (s < sizeof switches / sizeof *switches && strcmp(argv[i], switches[s].name) != 0)
             s++;

@@ -1,12 +1,13 @@
 /* The annotated output: the program at its own sizes, with constraints where XLA would else have a choice.
  *
- * A reshard step writes nothing: its result remembers whose version it is, and the first use of it writes one
- * sdy.sharding_constraint of the definition (so a chain of reshards is one constraint). Results of dot,
- * convolution, reduce, gather and scatter are constrained at their definition as well; a result that is
- * partial over one axis first in its own form, so that XLA sees reduction and slice and makes a
- * reduce_scatter of them; over several axes, or of a scatter, straight in the form its use wants. Forms whose
- * blocks are not ranges of a dim (an inner atom is sharded) are constrained as the array of atoms; so that
- * XLA need not join the pieces in between, whole chains of ops are written on atoms (annotate_atoms.c).
+ * A reshard step writes nothing: its result remembers whose version it is, and the first use of it writes
+ * one sdy.sharding_constraint of the definition (so a chain of reshards is one constraint). Results of
+ * dot, convolution, reduce, gather and scatter are constrained at their definition as well; a result that
+ * is partial over one axis first in its own form (as its local slice where that is all that is read of
+ * it), so that XLA sees reduction and slice and makes a reduce_scatter of them; over several axes, or of a
+ * scatter, straight in the form its use wants. Forms whose blocks are not ranges of a dim (an inner atom
+ * is sharded) are constrained as the array of atoms; so that XLA need not join the pieces in between,
+ * whole chains of ops are written on atoms (annotate_atoms.c).
  *
  * A version of a definition that is not partial is read through a constraint of the definition in its own
  * form: Shardy gives what a constraint reads the constraint's sharding where it has none, and the other uses
@@ -26,6 +27,7 @@ struct annotate {
     uint32_t *root;                /* spmd value -> the version that was defined */
     uint32_t *plain[SHAPES];       /* root -> builder value, IR_NONE; plain[WHOLE] is e->value_of */
     uint32_t *constrained[SHAPES]; /* spmd value -> builder value in its own form, IR_NONE */
+    uint32_t *sliced;              /* spmd value -> its local slice where nothing else reads it, SPMD_NONE */
     VEC(uint32_t *) made;          /* entries made in the regions that are open */
     struct summands *summands;     /* partial sums that meet */
 };
@@ -36,6 +38,25 @@ static uint32_t *nothing_yet(uint32_t count)
     for (uint32_t i = 0; i < count; i++)
         at[i] = IR_NONE;
     return at;
+}
+
+/* by value the slice that is all that is read of it */
+static uint32_t *find_slices(const struct spmd_local *local)
+{
+    uint32_t *sliced = mem_alloc((local->value_count + 1) * sizeof *sliced);
+    bool *read = mem_zalloc((size_t)local->value_count + 1, sizeof *read);
+    for (uint32_t i = 0; i < local->value_count; i++)
+        sliced[i] = SPMD_NONE;
+    for (uint32_t i = 0; i < local->step_count; i++) {
+        const struct spmd_step *step = &local->steps[i];
+        for (uint32_t k = 0; k < step->operand_count; k++) {
+            uint32_t value = local->operands[step->operands + k];
+            sliced[value] = !read[value] && step->kind == SPMD_SLICE ? step->results : SPMD_NONE;
+            read[value] = true;
+        }
+    }
+    free(read);
+    return sliced;
 }
 
 struct annotate *annotate_create(struct emit *e)
@@ -49,6 +70,7 @@ struct annotate *annotate_create(struct emit *e)
     annotate->plain[ATOMS] = nothing_yet(count);
     annotate->constrained[WHOLE] = nothing_yet(count);
     annotate->constrained[ATOMS] = nothing_yet(count);
+    annotate->sliced = find_slices(e->local);
     annotate->summands = summands_create(e);
     return annotate;
 }
@@ -61,6 +83,7 @@ void annotate_destroy(struct annotate *annotate)
     free(annotate->plain[ATOMS]);
     free(annotate->constrained[WHOLE]);
     free(annotate->constrained[ATOMS]);
+    free(annotate->sliced);
     VEC_FREE(&annotate->made);
     summands_destroy(annotate->summands);
     free(annotate);
@@ -333,6 +356,17 @@ static void read_operands(struct emit *e, struct lower_op *lower, int shape)
     }
 }
 
+/* The version in which a result is constrained where it is defined. Partial sums that are sliced before they
+ * are reduced as the slice: XLA, which knows no partial form, would reduce the whole first. */
+static uint32_t defined_as(const struct emit *e, uint32_t value)
+{
+    const struct spmd_value *values = e->local->values;
+    uint32_t as = value;
+    while (partial_axes(e, &values[as].form) && e->annotate->sliced[as] != SPMD_NONE)
+        as = e->annotate->sliced[as];
+    return as;
+}
+
 /* results as read later, constrained now where definitions are */
 static void define(struct emit *e, struct lower_op *lower, uint32_t i, int shape)
 {
@@ -346,9 +380,10 @@ static void define(struct emit *e, struct lower_op *lower, uint32_t i, int shape
     e->annotate->plain[shape][v] = x;
     if (!constrains_definition(e, lower->step, v) || !lower->out[i].rank)
         return;
-    int said = shape_for(e, v, shape);
+    uint32_t defined = defined_as(e, v);
+    int said = shape_for(e, defined, shape);
     if (said != SHAPES)
-        keep(e->annotate, &e->annotate->constrained[said][v], constrain(e, v, said, plain(e, v, said)));
+        keep(e->annotate, &e->annotate->constrained[said][v], constrain(e, defined, said, plain(e, v, said)));
 }
 
 /* XLA's partitioner sees a batch in dims that are called so, as a rule not in positions that count */

@@ -156,21 +156,31 @@ static int by_size(const void *left, const void *right)
     return order ? order : memcmp(one->layouts, other->layouts, sizeof one->layouts);
 }
 
-/* The best expert's plan that is not this plan. */
+/* to the picosecond and the byte: the same but for the order of axes */
+static bool priced_alike(const struct price *one, const struct price *other)
+{
+    return one->step_ps == other->step_ps && one->peak_bytes == other->peak_bytes;
+}
+
+/* The best expert's plan that is not this plan, nor this plan with its axes in another order if there is one
+ * that differs more. */
 static bool find_expert(struct maker *maker)
 {
     struct report *report = maker->report;
     struct report_baseline *sorted = report_baselines_sorted(report);
     bool found = false;
-    for (uint32_t i = 0; i < report->baseline_count && !found; i++) {
+    for (uint32_t k = 0; k < 2 * report->baseline_count && !found; k++) {
+        uint32_t i = k % report->baseline_count;
         struct plan_baseline baseline;
         struct error ignored;
+        if (priced_alike(&sorted[i].price, &report->price) != (k >= report->baseline_count))
+            continue;
         if (report_is_planner(sorted[i].name) || strcmp(sorted[i].name, "yours") == 0 ||
             plan_baseline_find(maker->context, sorted[i].name, &baseline, &ignored) != ERROR_OK)
             continue;
         plan_copy(&maker->plans[REPORT_EXPERT], plan_context_start(maker->context));
-        for (uint32_t k = 0; k < baseline.count; k++)
-            plan_apply(maker->context, &maker->plans[REPORT_EXPERT], baseline.decisions[k]);
+        for (uint32_t d = 0; d < baseline.count; d++)
+            plan_apply(maker->context, &maker->plans[REPORT_EXPERT], baseline.decisions[d]);
         found = hash128_compare(maker->plans[REPORT_EXPERT].hash, maker->plans[REPORT_OURS].hash) != 0;
         if (found)
             snprintf(report->class_expert, sizeof report->class_expert, "%s", sorted[i].name);

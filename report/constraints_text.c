@@ -157,9 +157,11 @@ static uint32_t write_entries(const struct report *report, struct text *text)
              *size = mem_zalloc((size_t)count + 1, sizeof *size);
     const struct report_constraint **same = mem_zalloc((size_t)count + 1, sizeof(void *));
     find_entries(report, next, size);
+    bool silent = false;
     for (uint32_t i = 0; i < count; i++) {
         if (!size[i] || ++number > SHOWN_ENTRIES)
             continue;
+        silent |= report->constraints[i].worth_bytes <= 0;
         for (uint32_t k = 0, at = i; k < size[i]; k++, at = next[at])
             same[k] = &report->constraints[at];
         write_entry(same, size[i], number, text);
@@ -167,6 +169,10 @@ static uint32_t write_entries(const struct report *report, struct text *text)
     }
     if (count > said)
         text_printf(text, "… and %u more in plan.json\n", count - said);
+    if (silent)
+        text_add(text,
+                 "An entry without bytes is there as XLA would split computation otherwise without it; what "
+                 "moves then\nis not known, or nothing\n");
     free(same);
     free(next);
     free(size);

@@ -420,11 +420,14 @@ static void write_search(const struct report *report, struct text *text)
         report->offered, report->pruned);
     write_lengths(state, text);
     write_fold(report, text);
-    for (uint32_t i = 0; i < state->curve_count && i < SEARCH_CURVE; i++) {
-        char step[32];
+    char before[64] = "";
+    for (uint32_t i = 0; i < state->curve_count && i < SEARCH_CURVE; i++) { /* what it got better by */
+        char step[32], now[64];
         report_time(state->curve[i].step_ps, step);
-        text_printf(text, "%10llu rollouts  cost %.6f  %s\n", (unsigned long long)state->curve[i].rollouts,
-                    cost_value(state->curve[i].cost), step);
+        snprintf(now, sizeof now, "cost %.6f  %s", cost_value(state->curve[i].cost), step);
+        if (strcmp(now, before) != 0)
+            text_printf(text, "%10llu rollouts  %s\n", (unsigned long long)state->curve[i].rollouts, now);
+        snprintf(before, sizeof before, "%s", now);
     }
 }
 

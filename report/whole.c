@@ -11,6 +11,7 @@
 
 enum { HUNDREDTH = 100 }; /* from which share on a dimension has to be explained */
 enum { PRICED = 24 };     /* dimensions whose best try is priced: those with most memory or time */
+#define LARGE 0.05        /* share from which on twice as many are */
 #define TRIFLE 0.1        /* of the places that are whole: a try that splits less is no try of them */
 
 struct finder {
@@ -150,9 +151,22 @@ static int64_t whole_dimension(const struct finder *finder, uint32_t group)
     return size;
 }
 
+/* what the reader of a dimension can do whose parts are arrays of their own */
+static void tell_apart(int64_t size, int64_t times, char *out, size_t room)
+{
+    size_t at = (size_t)snprintf(
+        out, room, "; each of the %lld is sliced out by itself, so no padding helps: ", (long long)size);
+    if (at < room && times > 1)
+        at += (size_t)snprintf(out + at, room - at, "split the %lld that each is made of, or ",
+                               (long long)times);
+    if (at < room)
+        snprintf(out + at, room - at, "have %lld arrays", (long long)size);
+}
+
 /* "50257 is divided by none of data=4, model=8; the nearest sizes that are: 50256, 50260"; of a part of a
- * dimension of `whole` elements the sizes that this would have. */
-static void tell_sizes(const struct finder *finder, int64_t size, int64_t whole, char *out, size_t room)
+ * dimension of `whole` elements the sizes that this would have. apart: as report_sliced_apart */
+static void tell_sizes(const struct finder *finder, int64_t size, int64_t whole, bool apart, char *out,
+                       size_t room)
 {
     int64_t least = 0, times = whole / size;
     size_t at = (size_t)snprintf(out, room, "%lld", (long long)size);
@@ -168,6 +182,11 @@ static void tell_sizes(const struct finder *finder, int64_t size, int64_t whole,
         if (at < room)
             at += (size_t)snprintf(out + at, room - at, "%s%s=%lld", shown++ ? ", " : "",
                                    finder->mesh->axes[axis].name, (long long)devices);
+    }
+    if (apart) {
+        if (at < room)
+            tell_apart(size, times, out + at, room - at);
+        return;
     }
     int64_t below = size / least * least * times, above = below + least * times;
     if (at < room && below > 0)
@@ -451,7 +470,7 @@ static void warn_of_batch(struct finder *finder)
             (some && !tell_largest_axis(finder, size, sizes, sizeof sizes)))
             continue;
         if (!some)
-            tell_sizes(finder, size, size, sizes, sizeof sizes);
+            tell_sizes(finder, size, size, false, sizes, sizeof sizes);
         snprintf(line, sizeof line, "the batch (%s) is not split%s: %s", n->groups[group].label,
                  some ? " over the largest axis" : "", sizes);
         report_add_warning(finder->report, line);
@@ -502,9 +521,65 @@ static void warn_of_idle_axes(struct finder *finder)
     }
 }
 
+/* something that the plan gathers twice outside of loops */
+static bool gathers_again(const struct finder *finder)
+{
+    const struct spmd_local *local = finder->local;
+    bool *gathered = mem_zalloc((size_t)local->value_count + 1, sizeof *gathered), again = false;
+    for (uint32_t i = 0; i < local->step_count && !again; i++) {
+        const struct spmd_step *step = &local->steps[i];
+        if (step->kind != SPMD_ALL_GATHER || step->depth > 0)
+            continue;
+        uint32_t value = local->operands[step->operands];
+        again = gathered[value];
+        gathered[value] = true;
+    }
+    free(gathered);
+    return again;
+}
+
+/* Of equal gathers compilers keep one, as common subexpressions, in each of the modules. What a plan is worth
+ * that counts on the second one is what it takes with all of them kept. */
+static enum error_code warn_of_gathers(struct finder *finder, struct error *e)
+{
+    const struct search_plan *plan = &finder->report->plan;
+    bool lets_go = false;
+    for (uint32_t i = 0; i < plan->count; i++)
+        lets_go |= plan->decisions[i].scope == PLAN_SCOPE_REGATHER;
+    if (!lets_go || !finder->priced || !gathers_again(finder))
+        return ERROR_OK;
+    struct price price;
+    struct cost cost;
+    char line[400], peak[32];
+    plan_copy(&finder->trial, plan_context_start(finder->context));
+    for (uint32_t i = 0; i < plan->count; i++)
+        if (plan->decisions[i].scope != PLAN_SCOPE_REGATHER)
+            plan_apply(finder->context, &finder->trial, plan->decisions[i]);
+    TRY(evaluator_price_alike(finder->session, &finder->trial, &price, &cost, e));
+    report_bytes(price.peak_bytes, peak);
+    snprintf(
+        line, sizeof line,
+        "weights are let go and gathered again (regather): a compiler that merges equal gathers outside of "
+        "loops, as XLA does, keeps them instead, and the peak is %s%s",
+        peak,
+        price.peak_bytes > finder->report->memory_limit_bytes
+            ? ", which does not fit: compile before you count on this plan"
+            : "");
+    report_add_warning(finder->report, line);
+    return ERROR_OK;
+}
+
+/* how many rows may be tried before this one */
+static uint32_t most_tried(const struct report_whole *whole)
+{
+    double share = whole->memory > whole->time ? whole->memory : whole->time;
+    return share >= LARGE ? 2 * PRICED : PRICED;
+}
+
 static enum error_code explain(struct finder *finder, struct error *e)
 {
     struct report *report = finder->report;
+    uint32_t tried = 0;
     for (uint32_t i = 0; i < report->whole_count; i++) {
         struct report_whole *whole = &report->whole[i];
         bool divides = mesh_devices(finder->mesh) < 2 || some_axis_divides(finder, whole->size);
@@ -513,12 +588,13 @@ static enum error_code explain(struct finder *finder, struct error *e)
         if (!divides && find_window(finder, whole->group, whole)) {
             whole->reason = REPORT_NO_RULE; /* another size would not help */
         } else if (!divides) {
-            tell_sizes(finder, whole->size, whole_dimension(finder, whole->group), whole->sizes,
-                       sizeof whole->sizes);
+            tell_sizes(finder, whole->size, whole_dimension(finder, whole->group),
+                       report_sliced_apart(finder->n, whole->group), whole->sizes, sizeof whole->sizes);
         } else if (no_rule(finder, whole->group, whole)) {
             whole->reason = REPORT_NO_RULE;
-        } else if (finder->priced && i < PRICED &&
+        } else if (finder->priced && tried < most_tried(whole) &&
                    !report_cut_short(finder->report, finder->control, REPORT_CUT_WHOLE)) {
+            tried++;
             TRY(try_group(finder, whole, e));
         } else {
             whole->reason = REPORT_NOT_TRIED;
@@ -557,6 +633,7 @@ enum error_code report_find_whole(const struct plan_context *context, struct eva
     enum error_code code = explain(&finder, e);
     warn_of_batch(&finder);
     warn_of_idle_axes(&finder);
+    code = code ? code : warn_of_gathers(&finder, e);
     plan_release(&finder.trial);
     free(finder.bytes);
     free(finder.time_ps);

@@ -21,6 +21,9 @@ static inline bool report_costs_the_same(struct cost cost, struct cost least)
 {
     return cost.over_steps == least.over_steps && (double)cost.c <= (1 + 1e-6) * (double)least.c;
 }
+/* Is the group a number of arrays that lie side by side in one (queries, keys and values of one matrix), each
+ * sliced out by itself? */
+bool report_sliced_apart(const struct nda *n, uint32_t group);
 /* its section of report.txt */
 void report_text_whole(const struct report *report, struct text *out);
 const char *report_reason_name(enum report_reason reason); /* "does_not_divide" */

@@ -97,6 +97,30 @@ with tempfile.TemporaryDirectory() as scratch:
         _, report, _ = plan(MODULE % ('', '', op))
         check(any('1 sharding groups and propagation barriers' in w for w in report['warnings']), f'{op}: {report["warnings"]}')
 
+    # ---- toast price takes them, and the size up to which collectives are joined, as toast plan does
+    def price(path, *options):
+        run = subprocess.run([toast, 'price', str(path), '--mesh', 'data=4,model=2', '--device', 'a100-40', '--json', *options],
+                             capture_output=True, text=True)
+        return json.loads(run.stdout) if run.returncode == 0 else run.stderr
+
+    text = MODULE % (' {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>}', ' {sdy.sharding = #sdy.sharding<@mesh, [{}, {"model"}]>}', PLAIN)
+    _, report, _ = plan(text)
+    module, yours = f'{scratch}/m.mlir', next(b for b in report['baselines'] if b['name'] == 'yours')
+    priced = price(module, '--annotations', 'baseline')
+    check(all(priced[k] == yours[k] for k in ('step_ps', 'peak_bytes')), f'priced as `yours`: {priced} {yours}')
+    by_hand = price(module, '--decisions', 'batch@data')
+    both = price(module, '--decisions', 'batch@data', '--annotations', 'pin')
+    check(both['argument_bytes'] == priced['argument_bytes'] < by_hand['argument_bytes'], f'decisions beside pins: {both} {by_hand}')
+    check(price(module, '--decisions', 'batch@data', '--annotations', 'ignore') == by_hand, 'ignored')
+    for options, why in ((('--annotations', 'drop'), 'pin, baseline or ignore'), (('--combine-bytes', '0'), 'at least 1'), (('--combine-bytes', 'much'), 'needs bytes'),
+                         (('--annotations', 'baseline', '--decisions', 'batch@data'), 'a plan of its own')):
+        check(why in str(price(module, *options)), f'{options}: {price(module, *options)}')
+    pathlib.Path(module).write_text(MODULE % ('', '', PLAIN))
+    check('says nothing about shardings' in str(price(module, '--annotations', 'pin')), 'pins of a module without shardings')
+    deep = pathlib.Path(os.environ['TOAST_SOURCE']) / 'tests/models/small/gpt.mlir'
+    count = {size: sum(c['count'] for c in price(deep, '--baseline', 'batch:data', '--combine-bytes', size)['collectives']) for size in ('1', '1MB')}
+    check(count['1'] > count['1MB'], f'collectives joined up to 1 byte and up to 1 MB: {count}')
+
     # ---- GSPMD's: tiles by device instead of axes
     found = importlib.util.spec_from_file_location('gspmd', pathlib.Path(os.environ['TOAST_SOURCE']) / 'clients/python/src/toast/gspmd.py')
     gspmd = importlib.util.module_from_spec(found)

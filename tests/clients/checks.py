@@ -85,15 +85,10 @@ def check(name, make, share=0.45, steps=3, factor=1.1):
     return row
 
 
-# adafactor's plan splits the product of the head's gradient over an axis that has no batch (update:vocab@data): XLA computes and sums it
-# whole
-MORE = {"optax_adafactor": 1.3}
-
-
 def check_all(models):
     """those that the command line names, else all; returns the exit status"""
     for name in sys.argv[1:] or models:
-        check(name, models[name], factor=MORE.get(name, 1.1))
+        check(name, models[name])
     return 0
 
 

@@ -167,8 +167,61 @@ def exposed_adds_up(folder):
         check(waited > 0 and abs(waited - priced['exposed_ps'] / 1e6) < 1e-6 * waited, f'{module}: by collective {waited} us, in all {priced["exposed_ps"]} ps')
 
 
+def fused(parts):
+    """a product whose result has `parts` arrays side by side, each sliced out by itself; the last one is not, where parts is 5"""
+    width, rows = 48 * parts, []
+    for i in range(min(parts, 4)):
+        rows.append(f'  %s{i} = stablehlo.slice %y [0:64, {48 * i}:{48 * i + 48}] : (tensor<64x{width}xf32>) -> tensor<64x48xf32>')
+        rows.append(f'  %t{i} = stablehlo.tanh %s{i} : tensor<64x48xf32>')
+    results, types = ', '.join(f'%t{i}' for i in range(min(parts, 4))), ', '.join(['tensor<64x48xf32>'] * min(parts, 4))
+    return (f'func.func @main(%x: tensor<64x48xf32>, %w: tensor<48x{width}xf32>) -> ({types}) {{\n'
+            f'  %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<64x48xf32>, tensor<48x{width}xf32>) -> tensor<64x{width}xf32>\n'
+            + '\n'.join(rows) + f'\n  return {results} : {types}\n}}\n')
+
+
+def arrays_side_by_side(folder):
+    """queries, keys and values in one matrix are three arrays: nobody can have a fourth, as it said of 3 of 144 (nearest size: 192)"""
+    for parts, apart in ((3, True), (5, False)):
+        (folder / 'fused.mlir').write_text(fused(parts))
+        report, text = plan(folder / 'fused.mlir', 'data=2,model=2', folder, '--planner', 'baselines')
+        rows = [w for w in report['whole'] if w['size'] == parts]
+        said = f'each of the {parts} is sliced out by itself, so no padding helps: split the 48 that each is made of, or have {parts} arrays'
+        check(rows and all((w['sizes'] or '').endswith(said) == apart for w in rows), f'{parts} side by side: {report["whole"]}')
+        check((said in text) == apart and ('nearest' in text) != apart, f'{parts} side by side: {text}')
+
+
+def gathers_may_be_merged(folder):
+    """what fits as weights are gathered twice alone: compilers merge the two, and the report has the peak that this makes"""
+    report, _ = plan('small/gpt.mlir', 'data=8', folder, '--memory-limit', '1060000', '--rollouts', '400')
+    again = [d for d in json.loads((folder / 'plan.json').read_text())['decisions'] if d['scope'] == 'regather']
+    said = [w for w in report['warnings'] if 'gathered again (regather)' in w]
+    check(again and report['summary']['fits'], f'gpt: nothing is gathered again: {report["summary"]}')
+    check(len(said) == 1 and said[0].endswith('which does not fit: compile before you count on this plan'), f'gpt: {report["warnings"]}')
+    report, _ = plan('small/gpt.mlir', 'data=8', folder)
+    check(not any('regather' in w for w in report['warnings']), f'gpt: {report["warnings"]}')
+
+
+def nothing_is_said_twice(folder):
+    """rows of the search that print alike are one, an expert that is this plan with its axes exchanged is not compared with it, and constraints
+    without bytes say what they are for"""
+    for module in ('small/t2b.mlir', 'small/gpt.mlir', 'small/itx.mlir'):
+        report, text = plan(module, 'data=2,model=2', folder)
+        curve = [' '.join(row.split()[2:]) for row in re.findall(r'^ *\d+ rollouts  cost .*$', text, re.M)]
+        check(curve and all(one != other for one, other in zip(curve, curve[1:])), f'{module}: {curve}')
+        ours = report['summary']
+        rows = {b['name']: (b['step_ps'], b['peak_bytes']) == (ours['step_ps'], ours['peak_bytes']) for b in report['baselines']
+                if b['name'] not in ('cfn', 'yours')}
+        check(not rows.get(report['classes']['expert'], False) or all(rows.values()), f'{module}: compared with {report["classes"]["expert"]}')
+        worths = [c['worth_bytes'] for c in json.loads((folder / 'plan.json').read_text())['constraints']]
+        if len(worths) <= 20:
+            check(('An entry without bytes' in text) == any(not worth for worth in worths), f'{module}: {worths}')
+
+
 with tempfile.TemporaryDirectory() as temporary:
     folder = pathlib.Path(temporary)
+    arrays_side_by_side(folder)
+    gathers_may_be_merged(folder)
+    nothing_is_said_twice(folder)
     layers_are_one_row(folder)
     lines_of_the_text_are_no_places(folder)
     exposed_adds_up(folder)
