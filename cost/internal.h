@@ -21,6 +21,8 @@
  *   memory.c     live ranges of the buffers in one order; where loop carries and donated arguments share one
  *   counted.c    what a scheduler counts when it compares orders
  *   lend.c       temporaries in the memory of results that are not written yet
+ *   gathered.c   what libtpu's gathers read
+ *   rematerialise.c  what is computed again near the limit
  *   heap.c       places of the temporaries, and what lies idle between them
  *   blocks.c     copies that put gathered blocks in order
  *   hiding.c     the order that hides collectives
@@ -608,12 +610,6 @@ int64_t price_packed_bytes(const struct price_scratch *scratch, const struct spm
 /* tiles.c: the `flat` of a combined all_reduce's results; 0 for other steps */
 uint8_t price_flat(const struct price_scratch *scratch, const struct spmd_local *local,
                    const struct spmd_step *step);
-/* memory.c: bytes of what a gather reads, where that is made for it alone; or 0 */
-int64_t price_gathered_copy(const struct price_scratch *scratch, const struct spmd_local *local,
-                            const struct spmd_step *step);
-/* .. and the step whose kernel makes it */
-uint32_t price_gathered_by(const struct price_scratch *scratch, const struct spmd_local *local,
-                           const struct spmd_step *step);
 /* twins.c, by COST_FUSE_BATCHED, for memory: flags gradients that lie as another's update wants it */
 void price_find_twins(struct price_scratch *scratch, const struct spmd_local *local);
 /* memory.c, by COST_FUSE_BATCHED, kernels in program order: bytes that move because arguments are copied for

@@ -18,7 +18,7 @@
  *
  * Time is a kernel's place in the line: the order that is priced, of kernels alone. What stands between two
  * kernels is fused, free or a name, and takes no memory. */
-#include "cost/internal.h"
+#include "cost/gathered.h"
 
 #include <string.h>
 
@@ -289,87 +289,6 @@ static void share_in_kernel(struct price_scratch *scratch, const struct spmd_loc
     }
 }
 
-enum { TILE_LANES = 128 };
-
-/* Can libtpu gather the value's blocks into an argument's order? Along the innermost dimension only where
- * they are whole tiles of lanes. */
-static bool gathers_tiles(const struct spmd_local *local, const struct spmd_step *gather)
-{
-    int64_t block = price_innermost_size(local, local->operands[gather->operands]);
-    return block == price_innermost_size(local, gather->results) || block % TILE_LANES == 0;
-}
-
-/* What is gathered from and computed inside every other reader is made once for the gather alone, where
- * products take their operands in: it runs on a core of its own (SparseCore), which reads memory. The kernel
- * that makes the largest of what it is computed from writes it, too, and the gather begins at once. So is a
- * copy of a table whose blocks were gathered into another order than that of its rows. */
-int64_t price_gathered_copy(const struct price_scratch *scratch, const struct spmd_local *local,
-                            const struct spmd_step *step)
-{
-    if (!(scratch->rules & COST_FUSE_PRODUCTS) || step->kind != SPMD_OP ||
-        step_info(scratch, step)->class != OP_GATHER)
-        return 0;
-    uint32_t from = local->operands[step->operands], buffer = buffer_of(scratch, from),
-             made = buffer == NDA_NONE ? SPMD_NONE : local->values[buffer].step;
-    if (made != SPMD_NONE && local->steps[made].kind == SPMD_ALL_GATHER)
-        return gathers_tiles(local, &local->steps[made]) ? 0 : stored_bytes(scratch, local, buffer);
-    return scratch->values[from].state == VALUE_FUSED ? local->values[from].bytes : 0;
-}
-
-/* does a kernel sum up, column by column, what it computes of all that the value is computed of? */
-static bool is_summed_by_column(const struct price_scratch *scratch, const struct spmd_local *local,
-                                const struct value_work *value)
-{
-    for (uint32_t i = 0; i < scratch->kernel_count; i++) {
-        const struct kernel *kernel = &scratch->kernels[i];
-        if (!(kernel->traits & KERNEL_REDUCES) || !step_info(scratch, &local->steps[kernel->step])->columns)
-            continue;
-        uint32_t read = 0;
-        for (uint32_t r = kernel->roots; r < kernel->roots + kernel->root_count; r++)
-            for (uint32_t v = value->roots; v < value->roots + value->root_count; v++)
-                read += scratch->pool[r].value == scratch->pool[v].value;
-        if (read == value->root_count)
-            return true;
-    }
-    return false;
-}
-
-/* The product, but where the gradient of its bias is summed up: that kernel writes the copy (final HLO of a
- * BERT, libtpu 0.0.51), and stands where the bias is updated. */
-uint32_t price_gathered_by(const struct price_scratch *scratch, const struct spmd_local *local,
-                           const struct spmd_step *step)
-{
-    const struct value_work *from = &scratch->values[local->operands[step->operands]];
-    uint32_t by = local->values[step->results].step;
-    int64_t most = 0;
-    if (from->state == VALUE_FUSED && from->root_count > 1 && is_summed_by_column(scratch, local, from))
-        return by;
-    for (uint32_t r = from->roots; from->state == VALUE_FUSED && r < from->roots + from->root_count; r++) {
-        uint32_t made = local->values[scratch->pool[r].value].step;
-        if (made == SPMD_NONE || scratch->pool[r].bytes <= most)
-            continue;
-        most = scratch->pool[r].bytes;
-        by = made;
-    }
-    return by;
-}
-
-/* Is what was gathered reduced over devices before anything else reads it? Then it may wait for what is
- * reduced with it (reductions.c); else its reader runs with others that are wanted at once. */
-enum { GATHER_HOPS = 4 };
-static bool is_reduced_next(const struct price_scratch *scratch, const struct spmd_local *local,
-                            const struct spmd_step *gather)
-{
-    uint32_t value = gather->results;
-    for (int hop = 0; hop < GATHER_HOPS && scratch->uses[value].uses == 1; hop++) {
-        const struct spmd_step *user = &local->steps[scratch->uses[value].user];
-        if (user->kind == SPMD_ALL_REDUCE || user->result_count != 1)
-            return user->kind == SPMD_ALL_REDUCE;
-        value = user->results;
-    }
-    return false;
-}
-
 static void place_results(struct price_scratch *scratch, const struct spmd_local *local,
                           const struct spmd_step *step)
 {
@@ -397,7 +316,7 @@ static void place_copies(struct price_scratch *scratch, const struct spmd_local 
         add_range(scratch, part, local->values[anew].bytes, now);
     if (gathered) {
         uint32_t made = scratch->at[price_gathered_by(scratch, local, step)];
-        bool waits = made < now.until && is_reduced_next(scratch, local, step);
+        bool waits = made < now.until && price_gather_waits(scratch, local, step);
         now = (struct live_range){made, waits ? now.until : made + 1};
         add_range(scratch, part, gathered, now);
         price_heap_add(scratch, NDA_NONE, gathered, now);
@@ -658,7 +577,7 @@ static void copy_table(struct price_scratch *scratch, const struct spmd_local *l
     uint32_t result = donated_to(scratch, local, argument),
              made = result == NDA_NONE ? SPMD_NONE : local->values[result].step;
     if (made == SPMD_NONE || local->steps[made].kind != SPMD_ALL_GATHER ||
-        !gathers_tiles(local, &local->steps[made]))
+        !price_gathers_tiles(local, &local->steps[made]))
         return;
     scratch->values[argument].turned = 1;
     place_copy(scratch, 0, argument, local->values[argument].bytes,

@@ -3,6 +3,7 @@
  * Kernels are found and timed (fusion.c, roofline.c), their memory is priced in the orders that the compiler
  * may choose (memory.c), then the makespan of a step (makespan.c, hidden_time.c). C(s) weighs both. */
 #include "cost/beaten.h"
+#include "cost/gathered.h"
 #include "cost/rematerialise.h"
 
 #include <stdlib.h>

@@ -16,6 +16,7 @@
  * memory: of the units that are ready the one that frees most. Gathers of weights grow memory whenever
  * they come, so that this greedy order makes them all before the forward pass: docs/performance.md has
  * figures. */
+#include "cost/gathered.h"
 #include "cost/graph.h"
 
 #include <stdlib.h>

@@ -12,6 +12,7 @@
  * Reductions join only reductions of as many results; for XLA:GPU sums of columns save nothing, they read
  * what they sum up themselves. What it saves are bytes and a launch, and the depth-first order runs the group
  * at one place; which buffers there are is fusion.c's matter. Source: XLA's multi-output fusion. */
+#include "cost/gathered.h"
 #include "cost/internal.h"
 
 #include <string.h>

@@ -521,54 +521,6 @@ static void warn_of_idle_axes(struct finder *finder)
     }
 }
 
-/* something that the plan gathers twice outside of loops */
-static bool gathers_again(const struct finder *finder)
-{
-    const struct spmd_local *local = finder->local;
-    bool *gathered = mem_zalloc((size_t)local->value_count + 1, sizeof *gathered), again = false;
-    for (uint32_t i = 0; i < local->step_count && !again; i++) {
-        const struct spmd_step *step = &local->steps[i];
-        if (step->kind != SPMD_ALL_GATHER || step->depth > 0)
-            continue;
-        uint32_t value = local->operands[step->operands];
-        again = gathered[value];
-        gathered[value] = true;
-    }
-    free(gathered);
-    return again;
-}
-
-/* Of equal gathers compilers keep one, as common subexpressions, in each of the modules. What a plan is worth
- * that counts on the second one is what it takes with all of them kept. */
-static enum error_code warn_of_gathers(struct finder *finder, struct error *e)
-{
-    const struct search_plan *plan = &finder->report->plan;
-    bool lets_go = false;
-    for (uint32_t i = 0; i < plan->count; i++)
-        lets_go |= plan->decisions[i].scope == PLAN_SCOPE_REGATHER;
-    if (!lets_go || !finder->priced || !gathers_again(finder))
-        return ERROR_OK;
-    struct price price;
-    struct cost cost;
-    char line[400], peak[32];
-    plan_copy(&finder->trial, plan_context_start(finder->context));
-    for (uint32_t i = 0; i < plan->count; i++)
-        if (plan->decisions[i].scope != PLAN_SCOPE_REGATHER)
-            plan_apply(finder->context, &finder->trial, plan->decisions[i]);
-    TRY(evaluator_price_alike(finder->session, &finder->trial, &price, &cost, e));
-    report_bytes(price.peak_bytes, peak);
-    snprintf(
-        line, sizeof line,
-        "weights are let go and gathered again (regather): a compiler that merges equal gathers outside of "
-        "loops, as XLA does, keeps them instead, and the peak is %s%s",
-        peak,
-        price.peak_bytes > finder->report->memory_limit_bytes
-            ? ", which does not fit: compile before you count on this plan"
-            : "");
-    report_add_warning(finder->report, line);
-    return ERROR_OK;
-}
-
 /* how many rows may be tried before this one */
 static uint32_t most_tried(const struct report_whole *whole)
 {
@@ -633,7 +585,6 @@ enum error_code report_find_whole(const struct plan_context *context, struct eva
     enum error_code code = explain(&finder, e);
     warn_of_batch(&finder);
     warn_of_idle_axes(&finder);
-    code = code ? code : warn_of_gathers(&finder, e);
     plan_release(&finder.trial);
     free(finder.bytes);
     free(finder.time_ps);

@@ -190,17 +190,6 @@ def arrays_side_by_side(folder):
         check((said in text) == apart and ('nearest' in text) != apart, f'{parts} side by side: {text}')
 
 
-def gathers_may_be_merged(folder):
-    """what fits as weights are gathered twice alone: compilers merge the two, and the report has the peak that this makes"""
-    report, _ = plan('small/gpt.mlir', 'data=8', folder, '--memory-limit', '1060000', '--rollouts', '400')
-    again = [d for d in json.loads((folder / 'plan.json').read_text())['decisions'] if d['scope'] == 'regather']
-    said = [w for w in report['warnings'] if 'gathered again (regather)' in w]
-    check(again and report['summary']['fits'], f'gpt: nothing is gathered again: {report["summary"]}')
-    check(len(said) == 1 and said[0].endswith('which does not fit: compile before you count on this plan'), f'gpt: {report["warnings"]}')
-    report, _ = plan('small/gpt.mlir', 'data=8', folder)
-    check(not any('regather' in w for w in report['warnings']), f'gpt: {report["warnings"]}')
-
-
 def nothing_is_said_twice(folder):
     """rows of the search that print alike are one, an expert that is this plan with its axes exchanged is not compared with it, and constraints
     without bytes say what they are for"""
@@ -220,7 +209,6 @@ def nothing_is_said_twice(folder):
 with tempfile.TemporaryDirectory() as temporary:
     folder = pathlib.Path(temporary)
     arrays_side_by_side(folder)
-    gathers_may_be_merged(folder)
     nothing_is_said_twice(folder)
     layers_are_one_row(folder)
     lines_of_the_text_are_no_places(folder)
