@@ -571,8 +571,8 @@ struct price_unfolded *price_unfold(struct price_scratch *scratch, const struct 
 void price_unfolded_destroy(struct price_unfolded *unfolded);
 /* unfold_memory.c, of what price_unfold gave: what orders its kernels and prices their memory; once */
 void price_unfolded_prepare(struct price_unfolded *unfolded);
-/* .. puts the peak of the order that hides collectives in place of
- * the fold's. false: there are loops or branches, of which it knows nothing. */
+/* .. puts the peak of the order that hides collectives in place of the fold's; kept_bytes of its scratch are
+ * that peak's. false: there are loops or branches, of which it knows nothing. */
 bool price_unfolded_peak(struct price_unfolded *unfolded, const struct cost_machine *machine,
                          struct price *out);
 /* unfold_deep.c, of a scratch whose fold is deep: the same, told from shorter programs */

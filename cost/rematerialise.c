@@ -70,12 +70,13 @@ static int64_t begin_kept(struct price_scratch *scratch, const struct spmd_local
     for (uint32_t at = 0; at <= now; at++) {
         const struct kernel *kernel = &scratch->line[at];
         const struct spmd_step *step = &local->steps[kernel->step];
-        uint8_t held = false;
+        bool held = false;
         for (uint32_t value = step->results; value < step->results + step->result_count; value++) {
             if (!is_buffer(scratch, value) || scratch->ranges[value].from > now ||
                 scratch->ranges[value].until <= now)
                 continue;
-            scratch->kept[value] = held = true;
+            held = true;
+            scratch->kept[value] = true;
             bytes += bytes_of(scratch, local, value);
         }
         if (held && at < now && may_compute_again(scratch, local, kernel))

@@ -193,11 +193,14 @@ static bool is_late(const struct price_scratch *scratch, const struct spmd_local
 {
     const struct kernel *k = &scratch->kernels[kernel];
     const struct spmd_step *step = &local->steps[k->step];
+    if (!(scratch->rules & COST_FUSE_PRODUCTS)) /* no gather has a copy, and what is unfolded may stand before
+                                                 * what it reads */
+        return false;
     bool late =
         price_gathered_copy(scratch, local, step) && price_gathered_by(scratch, local, step) == k->step;
     for (uint32_t i = k->roots; !late && i < k->roots + k->root_count; i++) {
         uint32_t maker = local->values[scratch->pool[i].value].step;
-        late = maker != SPMD_NONE && scratch->groups[scratch->at[maker]].late;
+        late = maker != SPMD_NONE && scratch->at[maker] < kernel && scratch->groups[scratch->at[maker]].late;
     }
     return late;
 }
