@@ -13,6 +13,14 @@ int64_t mesh_devices(const struct mesh *mesh)
     return product;
 }
 
+int64_t mesh_axis_stride(const struct mesh *mesh, uint32_t axis)
+{
+    int64_t stride = 1;
+    for (uint32_t a = axis + 1; a < mesh->axis_count; a++)
+        stride *= mesh->axes[a].size;
+    return stride;
+}
+
 int mesh_axis_find(const struct mesh *mesh, const char *name)
 {
     for (uint32_t axis = 0; axis < mesh->axis_count; axis++)

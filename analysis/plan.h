@@ -33,6 +33,8 @@ struct mesh {
     int64_t devices_per_host; /* 0: from the device */
 };
 int64_t mesh_devices(const struct mesh *mesh);
+/* devices between neighbours along the axis, which are numbered with the last axis innermost */
+int64_t mesh_axis_stride(const struct mesh *mesh, uint32_t axis);
 /* "data=4,model=2". ERROR_INVALID_MESH: zero, negative or duplicate axis, more than 8, product above 2^20,
  * bad name (names: [A-Za-z_][A-Za-z0-9_]*), each saying which. Also checks a mesh filled by others. */
 enum error_code mesh_parse(const char *text, struct mesh *out, struct error *e) BASE_CHECKED;

@@ -43,20 +43,11 @@ static struct emit_tensor device(struct emit *e)
     return scalar(e->scope.device);
 }
 
-/* devices between neighbours along the axis */
-static int64_t axis_stride(const struct mesh *mesh, uint8_t axis)
-{
-    int64_t stride = 1;
-    for (uint32_t a = axis + 1u; a < mesh->axis_count; a++)
-        stride *= mesh->axes[a].size;
-    return stride;
-}
-
 struct emit_tensor emit_coordinate(struct emit *e, uint8_t axis)
 {
     if (e->scope.coordinate[axis] == IR_NONE) {
         struct emit_tensor tensor = device(e);
-        int64_t stride = axis_stride(e->mesh, axis);
+        int64_t stride = mesh_axis_stride(e->mesh, axis);
         if (stride > 1)
             tensor = emit_binary(e, "stablehlo.divide", tensor, number(e, stride));
         if (stride * e->mesh->axes[axis].size < mesh_devices(e->mesh))
@@ -123,11 +114,11 @@ struct ir_attr emit_replica_groups(struct emit *e, const struct emit_axes *axes)
     for (int64_t first = 0; first < devices; first++) {
         bool leads = true;
         for (uint8_t i = 0; i < axes->count; i++)
-            leads &= first / axis_stride(e->mesh, axes->at[i]) % e->mesh->axes[axes->at[i]].size == 0;
+            leads &= first / mesh_axis_stride(e->mesh, axes->at[i]) % e->mesh->axes[axes->at[i]].size == 0;
         for (int64_t k = 0; leads && k < members; k++) {
             int64_t id = first, rest = k;
             for (uint8_t i = axes->count; i-- > 0; rest /= e->mesh->axes[axes->at[i]].size)
-                id += rest % e->mesh->axes[axes->at[i]].size * axis_stride(e->mesh, axes->at[i]);
+                id += rest % e->mesh->axes[axes->at[i]].size * mesh_axis_stride(e->mesh, axes->at[i]);
             table[row * members + k] = id;
         }
         row += leads;

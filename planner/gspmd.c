@@ -137,25 +137,16 @@ static int64_t along(const struct tiles *tiles, uint32_t dim, int64_t device)
     return tile % tiles->dims.at[dim];
 }
 
-/* devices from one place of an axis to the next */
-static int64_t stride_of(const struct mesh *mesh, uint32_t axis)
-{
-    int64_t stride = 1;
-    for (uint32_t i = mesh->axis_count - 1; i > axis; i--)
-        stride *= mesh->axes[i].size;
-    return stride;
-}
-
 /* the steps of a dimension by axis, where they are all there is to it */
 static bool find_steps(const struct tiles *tiles, const struct mesh *mesh, uint32_t dim,
                        int64_t steps[MESH_MAX_AXES])
 {
     for (uint32_t axis = 0; axis < mesh->axis_count; axis++)
-        steps[axis] = mesh->axes[axis].size > 1 ? along(tiles, dim, stride_of(mesh, axis)) : 0;
+        steps[axis] = mesh->axes[axis].size > 1 ? along(tiles, dim, mesh_axis_stride(mesh, axis)) : 0;
     for (int64_t device = 0; device < tiles->device_count; device++) {
         int64_t sum = 0;
         for (uint32_t axis = 0; axis < mesh->axis_count; axis++)
-            sum += steps[axis] * (device / stride_of(mesh, axis) % mesh->axes[axis].size);
+            sum += steps[axis] * (device / mesh_axis_stride(mesh, axis) % mesh->axes[axis].size);
         if (sum != along(tiles, dim, device))
             return false;
     }
