@@ -5,8 +5,6 @@
 
 #include "cost/internal.h"
 
-enum { TILE_LANES = 128 }; /* of a TPU's tile: its innermost dimension */
-
 /* Can libtpu gather the value's blocks into an argument's order? Along the innermost dimension only where
  * they are whole tiles of lanes. */
 bool price_gathers_tiles(const struct spmd_local *local, const struct spmd_step *gather);

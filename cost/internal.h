@@ -659,6 +659,7 @@ static inline bool price_is_through(const struct price_scratch *scratch, const s
 {
     return !kernel->behind || scratch->barriers[kernel->behind - 1].step < step;
 }
+enum { TILE_LANES = 128 }; /* of a TPU's tile: elements along its innermost dimension */
 extern const struct op_info price_slice_info, price_masked_info, price_partial_info, price_mark_info;
 /* facts of any step; what is no op is described as one */
 static inline const struct op_info *price_info_of(const struct price_scratch *scratch,

@@ -409,7 +409,7 @@ static inline int64_t least(int64_t a, int64_t b)
 static void find_peak(struct price_scratch *scratch, const struct spmd_local *local, struct price *out)
 {
     uint8_t running = 0;
-    int64_t boundary = out->argument_bytes + out->output_bytes - out->alias_bytes, temporaries = 0;
+    int64_t boundary = price_boundary(out), temporaries = 0;
     int64_t parts[2] = {0}, beyond[COUNTED_PARTS] = {0};
     const int64_t *extents = scratch->best_fit ? price_heap_extents(scratch, local) : NULL;
     out->peak_bytes = boundary;

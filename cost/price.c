@@ -321,7 +321,7 @@ int64_t *price_timeline(const struct spmd_local *local, const struct cost_machin
     struct price price;
     analyse(local, machine, &scratch, &price);
     int64_t *alive = mem_zalloc((size_t)local->step_count + 1, sizeof *alive);
-    int64_t boundary = price.argument_bytes + price.output_bytes - price.alias_bytes;
+    int64_t boundary = price_boundary(&price);
     for (uint32_t i = 0; i < local->step_count; i++)
         alive[i] = scratch->kernel_count && scratch->kernels[0].step <= i
                        ? scratch->deltas[kernel_at(scratch, i)]

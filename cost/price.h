@@ -31,6 +31,12 @@ struct price {
     int64_t argument_bytes, output_bytes, alias_bytes; /* per device */
 };
 
+/* what is there all the time: arguments, and results that lie in none of them */
+static inline int64_t price_boundary(const struct price *price)
+{
+    return price->argument_bytes + price->output_bytes - price->alias_bytes;
+}
+
 /* Of a fold, in the order that hides collectives: may the whole program be on the other side of the limit? */
 static inline bool price_near_limit(const struct price *price, int64_t memory_limit_bytes)
 {

@@ -14,16 +14,11 @@
 
 #include <string.h>
 
-static int64_t boundary_of(const struct price *out)
-{
-    return out->argument_bytes + out->output_bytes - out->alias_bytes;
-}
-
 /* what it leaves temporaries; 0: it never computes anything again */
 static int64_t temporary_limit(const struct cost_machine *machine, const struct price *out)
 {
     const struct cost_backend *backend = machine->backend;
-    return (machine->device.memory_bytes / 100 * backend->remat_memory - boundary_of(out)) / 100 *
+    return (machine->device.memory_bytes / 100 * backend->remat_memory - price_boundary(out)) / 100 *
            backend->remat_temporaries;
 }
 
@@ -109,7 +104,7 @@ void price_find_kept(struct price_scratch *scratch, const struct spmd_local *loc
     scratch->kept_bytes = 0;
     /* of all layers there may be a third more than of a fold */
     if (!machine->backend->remat_memory || !scratch->kernel_count ||
-        out->peak_bytes - boundary_of(out) <= (scratch->fold ? limit / 4 * 3 : limit))
+        out->peak_bytes - price_boundary(out) <= (scratch->fold ? limit / 4 * 3 : limit))
         return;
     int64_t kept = begin_kept(scratch, local, scratch->at[out->peak_step]);
     for (;;) {
@@ -137,7 +132,7 @@ void price_rematerialise(const struct price_scratch *scratch, const struct cost_
                          struct price *out)
 {
     const struct cost_backend *backend = machine->backend;
-    int64_t temporaries = out->peak_bytes - boundary_of(out), limit = temporary_limit(machine, out);
+    int64_t temporaries = out->peak_bytes - price_boundary(out), limit = temporary_limit(machine, out);
     if (!backend->remat_memory || temporaries <= limit)
         return;
     int64_t reached = limit > 0 ? limit / 100 * backend->remat_counted : 0,

@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LANES = 128, ROWS = 8, WORD_BITS = 32, LEAST_BYTES = 1 << 16 /* less is not looked at */ };
+enum { ROWS = 8, WORD_BITS = 32, LEAST_BYTES = 1 << 16 /* less is not looked at */ };
 
 static int64_t round_up(int64_t size, int64_t unit)
 {
@@ -46,7 +46,7 @@ static int64_t tiled_elements(const int64_t *dims, uint32_t rank, int64_t elemen
                 continue;
             int64_t outer = elements / dims[lane] / dims[row];
             int64_t taken =
-                outer * round_up(dims[lane], LANES) * round_up(dims[row], rows_of(dims[row], packed));
+                outer * round_up(dims[lane], TILE_LANES) * round_up(dims[row], rows_of(dims[row], packed));
             least = taken < least ? taken : least;
         }
     return least;
@@ -110,7 +110,7 @@ bool price_scatters_lanes(const struct price_scratch *scratch, const struct spmd
     const struct ir_type *type = ir_value_type(local->nda->program, local->values[step->results].origin);
     int64_t bits = ir_element_bits((enum ir_element)type->element);
     return scratch->tiled && (type->rank == 1 || price_scattered_dim(local, step) + 1 == type->rank) &&
-           price_innermost_size(local, step->results) * bits % (LANES * WORD_BITS) != 0;
+           price_innermost_size(local, step->results) * bits % (TILE_LANES * WORD_BITS) != 0;
 }
 
 void price_tile(struct price_scratch *scratch, const struct spmd_local *local)
