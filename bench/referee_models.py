@@ -15,6 +15,7 @@ import functools
 import pathlib
 
 import referee_kinds
+from referee_kinds import scans
 
 SETS = {
     # name: (family, sizes)
@@ -106,6 +107,14 @@ SETS = {
     # kinds that no rule came from, compiled on 2026-11-27 (referee_kinds)
     "dropped": ("dropped", {"layers": 2}), "normed": ("normed", {"layers": 6}), "depths": ("depths", {"layers": 3}),
     "crossed": ("crossed", {"layers": 4}),
+    # layers under scan (referee_kinds.scans)
+    "scan-s": ("scan", {"kind": "gated"}), "scan-all-s": ("scan", {"kind": "gated", "again": "all"}),
+    "scan-dots-s": ("scan", {"kind": "gated", "again": "but products"}),
+    "scan-plain-s": ("scan", {"kind": "plain", "again": "all, behind barriers", "layers": 6, "width": 1536, "heads": 12, "hidden": 6144,
+                              "vocabulary": 50304, "length": 1024}),
+    "scan-patches-s": ("scan", {"kind": "patches", "width": 1024, "hidden": 4096, "vocabulary": 1000, "batch": 128, "length": 256}),
+    "scan-pieces-s": ("scan", {"kind": "plain", "again": "all", "pieces": 4, "layers": 6, "width": 1024, "heads": 8, "hidden": 4096,
+                               "length": 1024}),
     "mixer": ("mixer", {"width": 2048, "hidden": 8192, "tokens": 1024, "mixing": 4096, "pixels": 768, "classes": 1024, "batch": 256}),
 }
 
@@ -660,13 +669,14 @@ def family(name, layers):
     return made[name], names(layers)
 
 
-def train_step(loss):
-    """(parameters, first moments, second moments, count, inputs) -> the same, updated by Adam, and the loss"""
+def train_step(gradients):
+    """(parameters, first moments, second moments, count, inputs) -> the same, updated by Adam, and the loss, of
+    (parameters, inputs) -> loss and gradients"""
     import jax
     import jax.numpy as jnp
 
     def step(params, first, second, count, *inputs):
-        value, grads = jax.value_and_grad(loss)(params, *inputs)
+        value, grads = gradients(params, *inputs)
         count = count + 1
         wide = jax.tree.map(lambda g: g.astype(jnp.float32), grads)
         first = jax.tree.map(lambda a, g: 0.9 * a + 0.1 * g, first, wide)
@@ -678,6 +688,15 @@ def train_step(loss):
     return step
 
 
+def unrolled(which, sizes, layers):
+    """as scans.made"""
+    import jax
+
+    make, names = family(which, sizes.get("layers", layers))
+    outer, layer, loss, inputs = make(sizes)
+    return jax.value_and_grad(loss), {**outer, **{n: layer for n in names}}, inputs
+
+
 @functools.cache
 def lower(name, layers=4):
     """StableHLO text of a set's train step"""
@@ -685,16 +704,15 @@ def lower(name, layers=4):
     import jax.numpy as jnp
 
     which, sizes = SETS[name]
-    make, names = family(which, sizes.get("layers", layers))
-    outer, layer, loss, inputs = make(sizes)
-    shapes = {**outer, **{n: layer for n in names}}
+    scanned = which == "scan"
+    gradients, shapes, inputs = scans.made(**sizes) if scanned else unrolled(which, sizes, layers)
 
     def tree(dtype):
         return jax.tree.map(lambda s: jax.ShapeDtypeStruct(s, dtype), shapes, is_leaf=lambda s: isinstance(s, tuple))
 
-    arguments = [tree(jnp.bfloat16), tree(jnp.float32), tree(jnp.float32), jax.ShapeDtypeStruct((), jnp.int32)]
+    arguments = [tree(jnp.float32 if scanned else jnp.bfloat16), tree(jnp.float32), tree(jnp.float32), jax.ShapeDtypeStruct((), jnp.int32)]
     arguments += [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in inputs]
-    return jax.jit(train_step(loss), donate_argnums=(0, 1, 2, 3), keep_unused=True).lower(*arguments).as_text()
+    return jax.jit(train_step(gradients), donate_argnums=(0, 1, 2, 3), keep_unused=True).lower(*arguments).as_text()
 
 
 def main():

@@ -113,6 +113,10 @@ struct price_graph {
     VEC(uint32_t) placed_then; /* .. and how many units ran behind that end */
     struct kernel *line;       /* the kernels in that order */
     size_t line_room;
+    uint32_t
+        *inside; /* per place among the kernels, which one stands there: loops and branches in their order */
+    size_t inside_room;
+    bool ordered_inside; /* there are some */
 };
 
 /* the kernel after k in the unit's order; 0: there is none */

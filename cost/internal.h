@@ -339,6 +339,7 @@ struct live_range {
 enum { COUNTED_PARTS = 3 };
 struct price_graph;
 struct price_heap;
+struct price_hoists;
 struct price_scratch {
     struct price_program *program; /* owned, unless shared */
     bool program_shared;
@@ -379,7 +380,8 @@ struct price_scratch {
     int64_t kept_bytes; /* price_find_kept */
     uint8_t *kept;
     size_t kept_room;        /* per value */
-    struct price_heap *heap; /* owned; made by heap.c at first use */
+    struct price_heap *heap; /* owned; made by heap.c at first use; the next one by hoisted.c */
+    struct price_hoists *hoists;
     uint32_t *at;
     size_t at_room; /* per step of a kernel: its place in the line */
     uint32_t *named;
@@ -590,6 +592,9 @@ void price_count_begin(struct price_scratch *scratch);
 void price_count(struct price_scratch *scratch, uint8_t part, int64_t bytes, struct live_range live_range);
 /* .. after the ranges are known: donated arguments that are gone, results that are not there */
 void price_count_boundary(struct price_scratch *scratch, const struct spmd_local *local);
+/* hoisted.c, after the times are known, by COST_FUSE_PRODUCTS: memory of what is made once before loops */
+void price_place_hoisted(struct price_scratch *scratch, const struct spmd_local *local);
+void price_hoists_destroy(struct price_hoists *hoists); /* NULL is fine */
 /* lend.c, after the ranges are known: what fits into results' memory before they are written takes none of
  * its own. boundary_bytes: of arguments and results, what a result's size is compared with. */
 void price_lend(struct price_scratch *scratch, const struct spmd_local *local, int64_t boundary_bytes);

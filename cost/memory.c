@@ -562,26 +562,57 @@ static uint32_t donated_to(const struct price_scratch *scratch, const struct spm
     return NDA_NONE;
 }
 
-/* A table that is gathered from, and whose new value is gathered from all devices into its buffer: libtpu
- * copies it first, and everything reads the copy. (zero2's embeddings; not those whose update is written in
- * place.) */
+/* Is its new value gathered from all devices into its buffer? Then libtpu copies it before it is gathered
+ * from or read by a loop, and everything reads the copy. (Under zero2; not what is written in place.) */
+static bool is_gathered_anew(const struct price_scratch *scratch, const struct spmd_local *local,
+                             uint32_t argument)
+{
+    if (argument >= local->argument_count || scratch->values[argument].turned ||
+        local->values[argument].bytes <= TURNED_LEAST)
+        return false;
+    uint32_t result = donated_to(scratch, local, argument),
+             made = result == NDA_NONE ? SPMD_NONE : local->values[result].step;
+    return made != SPMD_NONE && local->steps[made].kind == SPMD_ALL_GATHER &&
+           price_gathers_tiles(local, &local->steps[made]);
+}
+
+static void copy_whole(struct price_scratch *scratch, const struct spmd_local *local, uint32_t argument,
+                       uint32_t now)
+{
+    scratch->values[argument].turned = 1;
+    place_copy(scratch, 0, argument, local->values[argument].bytes,
+               (struct live_range){now, scratch->values[argument].last + 1});
+}
+
 static void copy_table(struct price_scratch *scratch, const struct spmd_local *local, uint32_t now)
 {
     const struct spmd_step *step = step_at(scratch, local, now);
     if (step->kind != SPMD_OP || step_info(scratch, step)->class != OP_GATHER)
         return;
     uint32_t argument = buffer_of(scratch, local->operands[step->operands]);
-    if (argument >= local->argument_count || scratch->values[argument].turned ||
-        local->values[argument].bytes <= TURNED_LEAST)
-        return;
-    uint32_t result = donated_to(scratch, local, argument),
-             made = result == NDA_NONE ? SPMD_NONE : local->values[result].step;
-    if (made == SPMD_NONE || local->steps[made].kind != SPMD_ALL_GATHER ||
-        !price_gathers_tiles(local, &local->steps[made]))
-        return;
-    scratch->values[argument].turned = 1;
-    place_copy(scratch, 0, argument, local->values[argument].bytes,
-               (struct live_range){now, scratch->values[argument].last + 1});
+    if (is_gathered_anew(scratch, local, argument))
+        copy_whole(scratch, local, argument, now);
+}
+
+/* from: when the outermost loop around the kernel begins */
+static void copy_looped(struct price_scratch *scratch, const struct spmd_local *local, uint32_t now,
+                        uint32_t from)
+{
+    const struct kernel *kernel = &scratch->line[now];
+    for (uint32_t root = kernel->roots; root < kernel->roots + kernel->root_count; root++)
+        if (is_gathered_anew(scratch, local, scratch->pool[root].value))
+            copy_whole(scratch, local, scratch->pool[root].value, from);
+}
+
+static void copy_gathered(struct price_scratch *scratch, const struct spmd_local *local)
+{
+    for (uint32_t now = 0, from = 0; now < scratch->kernel_count; now++) {
+        const struct spmd_step *step = step_at(scratch, local, now);
+        copy_table(scratch, local, now);
+        from = step->depth == 0 ? now : from;
+        if (step->depth > 0 || step->kind == SPMD_LOOP)
+            copy_looped(scratch, local, now, from);
+    }
 }
 
 /* is it made by an update that runs in the other order? */
@@ -688,8 +719,8 @@ static void turn_all(struct price_scratch *scratch, const struct spmd_local *loc
     if (scratch->by_memory)
         find_growth(scratch, local);
     GROW(scratch->copied_bytes, scratch->copied_room, local->argument_count);
-    for (uint32_t kernel = 0; scratch->rules & COST_FUSE_TURNED && kernel < scratch->kernel_count; kernel++)
-        copy_table(scratch, local, kernel);
+    if (scratch->rules & COST_FUSE_TURNED)
+        copy_gathered(scratch, local);
     if (scratch->rules & COST_FUSE_BATCHED)
         price_find_twins(scratch, local);
     for (uint32_t kernel = 0; kernel < scratch->kernel_count; kernel++)
@@ -727,6 +758,8 @@ void price_memory(struct price_scratch *scratch, const struct spmd_local *local,
     }
     if (scratch->rules & (COST_FUSE_TURNED | COST_FUSE_BATCHED))
         turn_all(scratch, local);
+    if (scratch->rules & COST_FUSE_PRODUCTS)
+        price_place_hoisted(scratch, local);
     count_boundary(scratch, local, out);
     price_count_boundary(scratch, local);
     if (!scratch->results_apart)

@@ -130,6 +130,7 @@ static struct price_graph *begin_units(struct price_scratch *scratch, const stru
     graph->weighs = weighs;
     graph->edges.count = graph->stack.count = 0;
     graph->placed = graph->barriers = 0;
+    graph->ordered_inside = false;
     GROW(graph->units, graph->unit_room,
          local->argument_count + scratch->barrier_count + scratch->kernel_count + 1);
     GROW(graph->unit_of, graph->unit_of_room, (size_t)local->value_count + 1);
@@ -282,7 +283,7 @@ static void put_in_line(struct price_graph *graph, const struct unit *unit, uint
 {
     for (uint32_t k = unit->first, more = !is_barrier(unit); more;
          k = more = price_next_in_unit(graph, unit, k))
-        graph->line[(*count)++] = graph->scratch->kernels[k];
+        graph->line[(*count)++] = graph->scratch->kernels[graph->ordered_inside ? graph->inside[k] : k];
 }
 
 /* ---------------------------------------------------------------- memory */
@@ -417,6 +418,64 @@ static void order_by_memory(struct price_graph *graph)
     graph->order[graph->placed++] = graph->count - 1;
 }
 
+/* ---------------------------------------------------------------- insides */
+static void put_inside(struct price_graph *graph, const struct unit *unit, const uint32_t *inside,
+                       uint32_t *placed)
+{
+    for (uint32_t k = unit->first, more = 1; more; k = more = price_next_in_unit(graph, unit, k))
+        graph->inside[(*placed)++] = inside[k];
+}
+
+/* puts kernels first .. first + count - 1, a part of a loop or branch with its end, into their own order; of
+ * a region in it its kernels stay together, in the order that they have by now */
+typedef void order_units(struct price_graph *graph);
+static void order_part(struct price_graph *outer, struct price_scratch *scratch, order_units *order,
+                       uint32_t first, uint32_t count)
+{
+    struct price_graph *graph = begin_units(scratch, outer->local, &scratch->region_graph, true);
+    uint32_t *inside = outer->inside, arguments = outer->local->argument_count, placed = 0;
+    add_units(graph, first, count);
+    order(graph);
+    GROW(graph->inside, graph->inside_room, count);
+    for (uint32_t i = arguments; i + 1 < graph->count; i++) /* what the end does not need */
+        if (!graph->units[i].state)
+            put_inside(graph, &graph->units[i], inside, &placed);
+    for (uint32_t i = 0; i < graph->placed; i++)
+        put_inside(graph, &graph->units[graph->order[i]], inside, &placed);
+    BASE_CHECK(placed == count);
+    memcpy(inside + first, graph->inside, count * sizeof *inside);
+}
+
+static void begin_insides(struct price_graph *graph)
+{
+    uint32_t count = (uint32_t)graph->scratch->kernel_count;
+    GROW(graph->inside, graph->inside_room, count);
+    for (uint32_t k = 0; k < count; k++)
+        graph->inside[k] = k;
+    graph->ordered_inside = true;
+}
+
+/* inside: what stands at each kernel's place once loops and branches, innermost first, have each part in an
+ * order of its own, as each is a computation of the module that is scheduled */
+static void order_insides(struct price_graph *graph, struct price_scratch *scratch, order_units *order)
+{
+    graph->stack.count = 0; /* first kernels of the parts that are open */
+    for (uint32_t k = 0; k < scratch->kernel_count && scratch->least_order; k++) {
+        enum spmd_step_kind kind = (enum spmd_step_kind)graph->local->steps[scratch->kernels[k].step].kind;
+        bool opens = kind == SPMD_LOOP || kind == SPMD_BRANCH;
+        bool ends = kind == SPMD_LOOP_END || kind == SPMD_BRANCH_END;
+        if (opens && !graph->ordered_inside)
+            begin_insides(graph);
+        if (ends || kind == SPMD_LOOP_BODY || kind == SPMD_BRANCH_NEXT) {
+            uint32_t first = graph->stack.at[--graph->stack.count];
+            if (kind != SPMD_LOOP_BODY && k > first)
+                order_part(graph, scratch, order, first, k + 1 - first);
+        }
+        if (opens || kind == SPMD_LOOP_BODY || kind == SPMD_BRANCH_NEXT)
+            VEC_PUSH(&graph->stack, k + 1);
+    }
+}
+
 /* ---------------------------------------------------------------- lines */
 /* the kernels in the order of the units; what no result needs stands before the results */
 static const struct kernel *line_of(struct price_graph *graph)
@@ -440,6 +499,7 @@ const struct kernel *price_depth_first(struct price_scratch *scratch, const stru
         return scratch->kernels;
     struct price_graph *graph = make_units(scratch, local, true);
     order_depth_first(graph);
+    order_insides(graph, scratch, order_depth_first);
     return line_of(graph);
 }
 
@@ -465,6 +525,7 @@ const struct kernel *price_by_memory(struct price_scratch *scratch)
     if (!scratch->kernel_count)
         return scratch->kernels;
     order_by_memory(scratch->graph);
+    order_insides(scratch->graph, scratch, order_by_memory);
     return line_of(scratch->graph);
 }
 
@@ -504,14 +565,9 @@ static void place_before_chain(const struct price_graph *graph, struct steps *ou
     }
 }
 
-/* what the steps of a region or combined collective read from outside must stand before its first step */
-static void place_unit(const struct price_graph *graph, struct steps *out, const struct unit *unit)
+/* what the steps first .. last read from outside of them stands before the first */
+static void place_outside(const struct price_graph *graph, struct steps *out, uint32_t first, uint32_t last)
 {
-    const struct kernel *kernels = graph->scratch->kernels;
-    if (is_barrier(unit))
-        return;
-    place_before_chain(graph, out, unit);
-    uint32_t first = kernels[unit->first].step, last = kernels[unit->last].step;
     for (uint32_t step = first; step <= last && first != last; step++) {
         const struct spmd_step *entry = &graph->local->steps[step];
         for (uint32_t operand = 0; operand < entry->operand_count; operand++) {
@@ -520,6 +576,40 @@ static void place_unit(const struct price_graph *graph, struct steps *out, const
                 place_step(graph, out, from);
         }
     }
+}
+
+/* a loop or branch, each part of it in its own order, what no kernel reads before the part's end */
+static void place_region(struct price_graph *graph, struct steps *out, const struct unit *unit)
+{
+    graph->stack.count = 0; /* the marks behind which the open parts are */
+    for (uint32_t k = unit->first; k <= unit->last; k++) {
+        uint32_t step = graph->scratch->kernels[graph->ordered_inside ? graph->inside[k] : k].step;
+        enum spmd_step_kind kind = (enum spmd_step_kind)graph->local->steps[step].kind;
+        bool opens = kind == SPMD_LOOP || kind == SPMD_BRANCH;
+        bool parts = kind == SPMD_LOOP_BODY || kind == SPMD_BRANCH_NEXT;
+        if (opens)
+            place_outside(graph, out, step, graph->scratch->loop_end[step]);
+        if (parts || kind == SPMD_LOOP_END || kind == SPMD_BRANCH_END)
+            for (uint32_t inside = graph->stack.at[--graph->stack.count] + 1; inside < step; inside++)
+                place_step(graph, out, inside);
+        place_step(graph, out, step);
+        if (opens || parts)
+            VEC_PUSH(&graph->stack, step);
+    }
+}
+
+static void place_unit(struct price_graph *graph, struct steps *out, const struct unit *unit)
+{
+    const struct kernel *kernels = graph->scratch->kernels;
+    if (is_barrier(unit))
+        return;
+    uint32_t first = kernels[unit->first].step, last = kernels[unit->last].step;
+    if (kernels[unit->first].traits & KERNEL_OPENS) {
+        place_region(graph, out, unit);
+        return;
+    }
+    place_before_chain(graph, out, unit);
+    place_outside(graph, out, first, last);
     for (uint32_t step = first; step <= last; step++)
         place_step(graph, out, step);
     for (uint32_t k = unit->first; first == last && kernels[k].next; k = kernels[k].next)
@@ -549,6 +639,8 @@ void price_reorder(struct spmd_local *local, const struct cost_machine *machine,
         price_order_hiding(graph);
     else
         order_by_memory(graph);
+    if (order != COST_ORDER_HIDING)
+        order_insides(graph, *scratch, order == COST_ORDER_MEMORY ? order_by_memory : order_depth_first);
     struct steps out = {.order = mem_zalloc((size_t)local->step_count + 1, sizeof *out.order),
                         .placed = mem_zalloc((size_t)local->step_count + 1, 1)};
     for (uint32_t i = 0; i + 1 < graph->placed; i++)

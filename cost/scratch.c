@@ -16,6 +16,7 @@ static void graph_destroy(struct price_graph *graph)
     free(graph->unit_of);
     free(graph->order);
     free(graph->line);
+    free(graph->inside);
     VEC_FREE(&graph->edges);
     VEC_FREE(&graph->stack);
     VEC_FREE(&graph->waits);
@@ -78,6 +79,7 @@ void price_scratch_destroy(struct price_scratch *scratch)
     graph_destroy(scratch->region_graph);
     VEC_FREE(&scratch->regions);
     free(scratch->growth);
+    price_hoists_destroy(scratch->hoists);
     free(scratch->kept);
     free(scratch->copied_bytes);
     free(scratch->padding);

@@ -7,12 +7,12 @@ import sys
 import tempfile
 
 
-def price_of(text, device):
-    """The price as a dict; where there is none the test ends with the module and the error."""
+def price_of(text, device, *options):
+    """The price as a dict, with more options of the command; where there is none the test ends with the module and the error."""
     with tempfile.TemporaryDirectory() as scratch:
         module = pathlib.Path(scratch) / 'm.mlir'
         module.write_text(text)
-        done = subprocess.run([os.path.join(os.environ['TOAST_BIN'], 'toast'), 'price', module, '--mesh', 'x=2', '--device', device, '--json'],
+        done = subprocess.run([os.path.join(os.environ['TOAST_BIN'], 'toast'), 'price', module, '--mesh', 'x=2', '--device', device, '--json', *options],
                               capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f'{text}{done.stderr}')
