@@ -123,8 +123,46 @@ static void decide_role(struct builder *builder, uint8_t strategy, uint32_t role
             decide_for(builder, strategy, group, axis);
 }
 
-/* Bytes of the arguments of a role that hold each group and have no cell on the axis yet. */
-static void unsharded_bytes(const struct builder *builder, enum nda_role role, uint32_t axis, int64_t *bytes)
+/* what is left of the factor on one device */
+static int64_t local_size(const struct builder *builder, uint32_t space, uint32_t factor)
+{
+    const struct mesh *mesh = &builder->context->mesh;
+    const struct plan_cell *cells = plan_space(&builder->plan, space);
+    int64_t size = builder->context->n->factors[factor].size;
+    for (uint32_t axis = 0; axis < mesh->axis_count; axis++)
+        if (cells[axis].factor != NDA_NO_FACTOR &&
+            builder->context->n->spaces[space].factors + cells[axis].factor == factor)
+            size /= mesh->axes[axis].size;
+    return size;
+}
+
+/* With so many more parts of the factor, is a device's part of the argument one block of it? Shardings of
+ * arguments can say nothing else: [8, 112] channels with two axes over one dimension, the first leaving 2 of
+ * the 8, would be exchanged before every use and behind every update. */
+static bool is_block(const struct builder *builder, const struct nda_argument *argument, uint32_t factor,
+                     int64_t parts)
+{
+    const struct nda *n = builder->context->n;
+    const struct nda_atom *atoms = nda_atoms(n, argument->value);
+    uint32_t slot = n->spaces[argument->space].slots;
+    bool split = false; /* an outer part of the dimension is left, so that none of it may be split inside */
+    for (uint32_t atom = 0; atom < nda_atom_count(n, argument->value); atom++) {
+        uint32_t of = nda_slot_factor(n, slot, atom);
+        int64_t left = of == NDA_NONE ? atoms[atom].size : local_size(builder, argument->space, of);
+        left = of == factor ? left / parts : left;
+        if (atoms[atom].level == 0)
+            split = false;
+        if (split && left < atoms[atom].size)
+            return false;
+        split |= left > 1;
+    }
+    return true;
+}
+
+/* Bytes of the arguments of a role that hold each group and have no cell on the axis yet; blocks: of those
+ * that would be blocks on it. */
+static void unsharded_bytes(const struct builder *builder, enum nda_role role, uint32_t axis, bool blocks,
+                            int64_t *bytes)
 {
     const struct nda *n = builder->context->n;
     memset(bytes, 0, sizeof *bytes * ((size_t)n->group_count + 1));
@@ -135,7 +173,9 @@ static void unsharded_bytes(const struct builder *builder, enum nda_role role, u
             continue;
         for (uint32_t factor = 0; factor < sp->factor_count; factor++) {
             const struct nda_factor *nm = &n->factors[sp->factors + factor];
-            if (nm->shardable && nm->size % builder->context->mesh.axes[axis].size == 0)
+            if (nm->shardable && nm->size % builder->context->mesh.axes[axis].size == 0 &&
+                (!blocks || is_block(builder, &n->arguments[i], sp->factors + factor,
+                                     builder->context->mesh.axes[axis].size)))
                 bytes[n->colors[nm->color].group] +=
                     ir_type_bytes(n->program, ir_value_type(n->program, n->arguments[i].value));
         }
@@ -158,8 +198,22 @@ static int64_t bytes_of_role(const struct nda *n, enum nda_role role)
 
 enum storage { STORE_ALL, STORE_LARGE, STORE_WHOLE_GRADIENTS };
 
+/* the group on most unsharded bytes that is not done; NDA_NONE: none on more than the least */
+static uint32_t best_stored(const struct builder *builder, const uint8_t *done, const int64_t *bytes,
+                            int64_t least)
+{
+    const struct nda *n = builder->context->n;
+    uint32_t best = NDA_NONE;
+    for (uint32_t group = 0; group < n->group_count; group++)
+        if (!done[group] && bytes[group] > least && !serves_role(n, group) &&
+            (best == NDA_NONE || bytes[group] > bytes[best]))
+            best = group;
+    return best;
+}
+
 /* Stores every argument of a role sharded: the group on most unsharded bytes first, until no group helps, or,
- * of what is large alone, helps much. With whole gradients each group is followed by its decision `whole`. */
+ * of what is large alone, helps much; what leaves blocks goes before what does not. With whole gradients each
+ * group is followed by its decision `whole`. */
 static void store_sharded(struct builder *builder, enum nda_role role, uint32_t axis, enum plan_scope scope,
                           enum storage storage)
 {
@@ -168,12 +222,12 @@ static void store_sharded(struct builder *builder, enum nda_role role, uint32_t 
     int64_t *bytes = mem_alloc(sizeof *bytes * ((size_t)n->group_count + 1));
     uint8_t *done = mem_zalloc((size_t)n->group_count + 1, 1);
     for (;;) {
-        uint32_t best = NDA_NONE;
-        unsharded_bytes(builder, role, axis, bytes);
-        for (uint32_t group = 0; group < n->group_count; group++)
-            if (!done[group] && bytes[group] > least && !serves_role(n, group) &&
-                (best == NDA_NONE || bytes[group] > bytes[best]))
-                best = group;
+        unsharded_bytes(builder, role, axis, true, bytes);
+        uint32_t best = best_stored(builder, done, bytes, least);
+        if (best == NDA_NONE) {
+            unsharded_bytes(builder, role, axis, false, bytes);
+            best = best_stored(builder, done, bytes, least);
+        }
         if (best == NDA_NONE || builder->out->count == MOST_DECISIONS)
             break;
         done[best] = 1;
@@ -338,7 +392,7 @@ static void list_groups(struct builder *builder)
     enum nda_role role = total ? NDA_ROLE_PARAMETER : NDA_ROLE_DATA;
     int64_t *bytes = mem_alloc(sizeof *bytes * ((size_t)n->group_count + 1));
     int64_t least = (total ? total : bytes_of_role(n, role)) / LARGE_GROUP;
-    unsharded_bytes(builder, role, 0, bytes);
+    unsharded_bytes(builder, role, 0, false, bytes);
     uint32_t stored = largest(bytes, n->group_count), room = MOST_GROUPS;
     /* where many tables have rows of their own (a recommender's), their width is what others split them by */
     if (n->group_count && !(n->groups[stored].roles & MODEL_ROLES) && !serves_role(n, stored))

@@ -158,6 +158,7 @@ static uint8_t flags_of(const struct walk_table *table, const struct nda *n, uin
         break;
     case IR_FAMILY_RESHAPE:
     case IR_FAMILY_TRANSPOSE:
+    case IR_FAMILY_REVERSE:
         flags = (shaped ? WALK_REMAKE : 0) | (cheap ? WALK_LAZY | WALK_CHEAP : 0);
         break;
     case IR_FAMILY_GATHER:
@@ -179,7 +180,6 @@ static uint8_t flags_of(const struct walk_table *table, const struct nda *n, uin
     case IR_FAMILY_SLICE:
     case IR_FAMILY_PAD:
     case IR_FAMILY_CONCATENATE:
-    case IR_FAMILY_REVERSE:
     case IR_FAMILY_DYNAMIC_UPDATE:
     case IR_FAMILY_SORT:
     case IR_FAMILY_CONTROL:

@@ -401,7 +401,7 @@ static void fill_controls(struct walk_table *table, const struct nda *n)
     }
 }
 
-/* Parameters through reshapes, transposes and converts: what is gathered of them may be let go and
+/* Parameters through reshapes, transposes, reversals and converts: what is gathered of them may be let go and
  * gathered again. */
 static void fill_weights(struct walk_table *table, const struct nda *n)
 {
@@ -416,7 +416,7 @@ static void fill_weights(struct walk_table *table, const struct nda *n)
     for (uint32_t i = 0; i < block->op_count; i++) {
         uint32_t op = program->block_ops[block->ops + i];
         uint16_t code = program->ops[op].code;
-        if (code == IR_RESHAPE || code == IR_TRANSPOSE || code == IR_CONVERT)
+        if (code == IR_RESHAPE || code == IR_TRANSPOSE || code == IR_CONVERT || code == IR_REVERSE)
             table->weight_of[ir_result(program, op, 0)] = table->weight_of[ir_operand(program, op, 0)];
     }
 }
