@@ -224,13 +224,16 @@ static uint16_t traits_of_op(const struct op_info *info, const struct spmd_step 
     return reduces | (shares && step->result_count == 1 ? KERNEL_SHARES : 0);
 }
 
-static uint16_t traits_of(const struct price_scratch *scratch, const struct spmd_step *step)
+static uint16_t traits_of(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t at)
 {
+    const struct spmd_step *step = &local->steps[at];
     uint16_t inside = step->depth ? KERNEL_INSIDE : 0;
+    bool rows = scratch->rules & COST_FUSE_WORK && scratch->work[at] < 0;
     if (spmd_step_is_collective(step))
         return inside | KERNEL_SENDS | (step->kind == SPMD_REDUCE_SCATTER ? KERNEL_SCATTERS : 0);
     if (step->kind == SPMD_OP)
-        return inside | KERNEL_COMPUTES | traits_of_op(step_info(scratch, step), step);
+        return inside | KERNEL_COMPUTES | (rows ? KERNEL_ROWS : 0) |
+               traits_of_op(step_info(scratch, step), step);
     if (step_is_local(step->kind))
         return inside | KERNEL_COMPUTES | (step->kind == SPMD_MASK ? KERNEL_SHARES : 0);
     if (step->kind == SPMD_RESULT)
@@ -250,7 +253,7 @@ static int64_t elements_of(const struct spmd_local *local, const struct spmd_ste
 static void add_kernel(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step,
                        uint32_t first)
 {
-    uint16_t traits = traits_of(scratch, &local->steps[step]);
+    uint16_t traits = traits_of(scratch, local, step);
     GROW(scratch->kernels, scratch->kernel_room, scratch->kernel_count + 1);
     scratch->kernels[scratch->kernel_count++] =
         (struct kernel){.step = step,

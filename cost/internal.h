@@ -254,7 +254,7 @@ struct sibling_group {
     uint32_t product;          /* that the kernel's result is stored instead of; NDA_NONE: of none */
 };
 
-/* What passes over all kernels ask of a kernel's step, so that they need not look at it. */
+/* What passes over all kernels ask of a kernel's step. */
 enum kernel_trait {
     KERNEL_SENDS = 1,      /* a collective */
     KERNEL_SCATTERS = 2,   /* .. a reduce_scatter */
@@ -266,7 +266,8 @@ enum kernel_trait {
     KERNEL_REDUCES = 128,  /* .. a reduction */
     KERNEL_MARKS = 256,    /* opens, parts or closes a loop or branch, */
     KERNEL_OPENS = 512,    /* .. opens it */
-    KERNEL_INSIDE = 1024   /* of a loop or branch */
+    KERNEL_INSIDE = 1024,  /* of a loop or branch */
+    KERNEL_ROWS = 2048     /* it keeps rows (softmax), as Triton's kernels: beside what it reads */
 };
 
 /* A step that does something, or that marks a region or the end: all but what is fused, free or an alias. */
@@ -487,8 +488,8 @@ void price_weigh(struct price_scratch *scratch, const struct spmd_local *local);
 /* backward, after the step's fate is known: notes that the step uses its operands, and in which kernels */
 void price_note_uses(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step,
                      enum step_fate fate);
-/* What constants alone make and a loop hands on as it is, libtpu makes inside the loop (constant sinking):
- * the body's value has no memory. loop: its first step, whose loop_end is known. */
+/* What constants alone make and a loop hands on as it is, libtpu makes inside the loop, XLA for GPUs a constant
+ * that is broadcast: the body's value has no memory. loop: its first step, whose loop_end is known. */
 bool price_is_sunk(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t loop,
                    uint32_t carried);
 /* elementwise, cheap or reduce, of one result whose uses are all noted: computed where it is used? */

@@ -332,10 +332,34 @@ static uint8_t read_in_windows(const struct price_scratch *scratch, const struct
     return fate == FATE_ALIAS ? result->windows : operand == 0 ? own : 0;
 }
 
+/* a constant, broadcast */
+enum { SPLAT_HOPS = 4 };
+static bool is_splat(const struct spmd_local *local, uint32_t value)
+{
+    const struct ir_program *program = local->nda->program;
+    for (int hop = 0; hop < SPLAT_HOPS; hop++) {
+        uint32_t made = local->values[value].step;
+        const struct spmd_step *step = made == SPMD_NONE ? NULL : &local->steps[made];
+        if (!step || step->kind != SPMD_OP)
+            return false;
+        enum ir_opcode code = (enum ir_opcode)program->ops[step->op].code;
+        enum ir_family family = ir_opcode_family(code);
+        if (family == IR_FAMILY_CONSTANT)
+            return true;
+        if (family != IR_FAMILY_BROADCAST && family != IR_FAMILY_RESHAPE && code != IR_CONVERT)
+            return false;
+        value = local->operands[step->operands];
+    }
+    return false;
+}
+
 bool price_is_sunk(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t loop,
                    uint32_t carried)
 {
-    if (!(scratch->rules & COST_FUSE_PRODUCTS) || loop == SPMD_NONE || scratch->loop_end[loop] == SPMD_NONE)
+    if (!(scratch->rules & COST_FUSE_BYTES) || loop == SPMD_NONE || scratch->loop_end[loop] == SPMD_NONE)
+        return false;
+    if (!(scratch->rules & COST_FUSE_PRODUCTS) &&
+        !is_splat(local, local->operands[local->steps[loop].operands + carried]))
         return false;
     const struct spmd_step *entry = &local->steps[loop], *end = &local->steps[scratch->loop_end[loop]];
     const struct recompute *again = &scratch->again[local->operands[entry->operands + carried]];

@@ -776,8 +776,7 @@ void price_times(struct price_scratch *scratch, const struct spmd_local *local,
             k->ps = matmul_time(scratch, local, k, &rates) + k->copy_ps;
         } else if (step_is_local(step->kind)) {
             k->ps = local_time(scratch, local, k, &rates);
-            bool rows = scratch->rules & COST_FUSE_WORK && scratch->work[k->step] < 0;
-            if (rows)
+            if (k->traits & KERNEL_ROWS)
                 k->apart_ps = k->ps;
             if (scratch->rules & COST_FUSE_BATCHED) {
                 int64_t copies_ps = cost_round_ps((double)price_turned_bytes(scratch, local, k) *

@@ -426,8 +426,8 @@ static void put_inside(struct price_graph *graph, const struct unit *unit, const
         graph->inside[(*placed)++] = inside[k];
 }
 
-/* puts kernels first .. first + count - 1, a part of a loop or branch with its end, into their own order; of
- * a region in it its kernels stay together, in the order that they have by now */
+/* puts kernels first .. first + count - 1, a part of a loop or branch, into their own order; of a region in it
+ * its kernels stay together, in the order that they have by now */
 typedef void order_units(struct price_graph *graph);
 static void order_part(struct price_graph *outer, struct price_scratch *scratch, order_units *order,
                        uint32_t first, uint32_t count)
@@ -459,8 +459,9 @@ static void begin_insides(struct price_graph *graph)
  * order of its own, as each is a computation of the module that is scheduled */
 static void order_insides(struct price_graph *graph, struct price_scratch *scratch, order_units *order)
 {
-    graph->stack.count = 0; /* first kernels of the parts that are open */
-    for (uint32_t k = 0; k < scratch->kernel_count && scratch->least_order; k++) {
+    bool roots = order != price_order_hiding; /* it goes from the end that reads what the part makes */
+    graph->stack.count = 0;                   /* first kernels of the parts that are open */
+    for (uint32_t k = 0; k < scratch->kernel_count && (scratch->least_order || !roots); k++) {
         enum spmd_step_kind kind = (enum spmd_step_kind)graph->local->steps[scratch->kernels[k].step].kind;
         bool opens = kind == SPMD_LOOP || kind == SPMD_BRANCH;
         bool ends = kind == SPMD_LOOP_END || kind == SPMD_BRANCH_END;
@@ -469,7 +470,7 @@ static void order_insides(struct price_graph *graph, struct price_scratch *scrat
         if (ends || kind == SPMD_LOOP_BODY || kind == SPMD_BRANCH_NEXT) {
             uint32_t first = graph->stack.at[--graph->stack.count];
             if (kind != SPMD_LOOP_BODY && k > first)
-                order_part(graph, scratch, order, first, k + 1 - first);
+                order_part(graph, scratch, order, first, k + roots - first);
         }
         if (opens || kind == SPMD_LOOP_BODY || kind == SPMD_BRANCH_NEXT)
             VEC_PUSH(&graph->stack, k + 1);
@@ -517,6 +518,7 @@ const struct kernel *price_hiding(struct price_scratch *scratch, const struct sp
     if (!scratch->kernel_count)
         return scratch->kernels;
     price_hidden_graph(scratch, local);
+    order_insides(scratch->graph, scratch, price_order_hiding);
     return line_of(scratch->graph);
 }
 
@@ -639,8 +641,10 @@ void price_reorder(struct spmd_local *local, const struct cost_machine *machine,
         price_order_hiding(graph);
     else
         order_by_memory(graph);
-    if (order != COST_ORDER_HIDING)
-        order_insides(graph, *scratch, order == COST_ORDER_MEMORY ? order_by_memory : order_depth_first);
+    order_insides(graph, *scratch,
+                  order == COST_ORDER_MEMORY   ? order_by_memory
+                  : order == COST_ORDER_HIDING ? price_order_hiding
+                                               : order_depth_first);
     struct steps out = {.order = mem_zalloc((size_t)local->step_count + 1, sizeof *out.order),
                         .placed = mem_zalloc((size_t)local->step_count + 1, 1)};
     for (uint32_t i = 0; i + 1 < graph->placed; i++)

@@ -158,9 +158,7 @@ static uint8_t flags_of(const struct walk_table *table, const struct nda *n, uin
         break;
     case IR_FAMILY_RESHAPE:
     case IR_FAMILY_TRANSPOSE:
-    case IR_FAMILY_REVERSE:
-        flags = (shaped ? WALK_REMAKE : 0) | (cheap ? WALK_LAZY | WALK_CHEAP : 0);
-        break;
+    case IR_FAMILY_REVERSE: flags = (shaped ? WALK_REMAKE : 0) | (cheap ? WALK_LAZY | WALK_CHEAP : 0); break;
     case IR_FAMILY_GATHER:
     case IR_FAMILY_DYNAMIC_SLICE: flags = WALK_PARTIAL_LOOKUP; break;
     case IR_FAMILY_UNKNOWN:

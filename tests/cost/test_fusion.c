@@ -389,7 +389,8 @@ static void gathers_beside_products_have_a_copy(void **state)
     assert_int_equal(plain_moved("h100", gathered_rows, rules).temporary, 8 * MIB);
 }
 
-/* what constants make and a loop hands on as it is: made inside the loop, whether it is read there or not */
+/* What constants make and a loop hands on as it is: made inside the loop, whether it is read there or not; of a
+ * compiler for GPUs one constant that is broadcast alone. */
 static void loops_make_constants(void **state)
 {
 #define MATRIX "tensor<1024x1024xf32>"
@@ -400,7 +401,8 @@ static void loops_make_constants(void **state)
         "    %%one = stablehlo.constant dense<1> : tensor<i32>\n"
         "    %%half = stablehlo.constant dense<0.5> : tensor<f32>\n"
         "    %%w = stablehlo.broadcast_in_dim %%half, dims = [] : (tensor<f32>) -> " MATRIX "\n"
-        "    %%r:3 = stablehlo.while(%%i = %%zero, %%v = %%x, %%k = %%w) : tensor<i32>, " MATRIX ", " MATRIX
+        "    %%n = stablehlo.iota dim = 0 : " MATRIX "\n"
+        "    %%r:3 = stablehlo.while(%%i = %%zero, %%v = %%x, %%k = %%%c) : tensor<i32>, " MATRIX ", " MATRIX
         "\n"
         "    cond {\n      %%p = stablehlo.compare LT, %%i, %%last : (tensor<i32>, tensor<i32>) -> "
         "tensor<i1>\n"
@@ -411,10 +413,14 @@ static void loops_make_constants(void **state)
         "    return %%r#1 : " MATRIX "\n}\n";
 #undef MATRIX
     for (int read = 0; read < 2; read++) {
-        char *text = mem_printf(form, read ? "%k" : "%v");
-        assert_in_range(plain_moved("h100", text, COST_FUSE_BYTES).temporary, 4 * MIB, 4 * MIB + 64);
-        assert_in_range(plain_moved("h100", text, COST_FUSE_BYTES | COST_FUSE_PRODUCTS).temporary, 0, 64);
-        free(text);
+        for (int numbers = 0; numbers < 2; numbers++) {
+            char *text = mem_printf(form, numbers ? 'n' : 'w', read ? "%k" : "%v");
+            uint32_t rules = COST_FUSE_BYTES;
+            int64_t stored = numbers * 4 * MIB;
+            assert_in_range(plain_moved("h100", text, rules).temporary, stored, stored + 64);
+            assert_in_range(plain_moved("h100", text, rules | COST_FUSE_PRODUCTS).temporary, 0, 64);
+            free(text);
+        }
     }
 }
 
