@@ -488,7 +488,7 @@ void price_weigh(struct price_scratch *scratch, const struct spmd_local *local);
 /* backward, after the step's fate is known: notes that the step uses its operands, and in which kernels */
 void price_note_uses(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step,
                      enum step_fate fate);
-/* What constants alone make and a loop hands on as it is, libtpu makes inside the loop, XLA for GPUs a constant
+/* What constants alone make and a loop hands on as it is, libtpu makes inside the loop, XLA:GPU a constant
  * that is broadcast: the body's value has no memory. loop: its first step, whose loop_end is known. */
 bool price_is_sunk(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t loop,
                    uint32_t carried);

@@ -426,9 +426,10 @@ static void put_inside(struct price_graph *graph, const struct unit *unit, const
         graph->inside[(*placed)++] = inside[k];
 }
 
-/* puts kernels first .. first + count - 1, a part of a loop or branch, into their own order; of a region in it
- * its kernels stay together, in the order that they have by now */
 typedef void order_units(struct price_graph *graph);
+
+/* puts kernels first .. first + count - 1, a part of a loop or branch, into their own order; of a region in
+ * it its kernels stay together, in the order that they have by now */
 static void order_part(struct price_graph *outer, struct price_scratch *scratch, order_units *order,
                        uint32_t first, uint32_t count)
 {

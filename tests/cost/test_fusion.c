@@ -389,8 +389,8 @@ static void gathers_beside_products_have_a_copy(void **state)
     assert_int_equal(plain_moved("h100", gathered_rows, rules).temporary, 8 * MIB);
 }
 
-/* What constants make and a loop hands on as it is: made inside the loop, whether it is read there or not; of a
- * compiler for GPUs one constant that is broadcast alone. */
+/* What constants make and a loop hands on as it is: made inside the loop, whether it is read there or not; of
+ * a compiler for GPUs one constant that is broadcast alone. */
 static void loops_make_constants(void **state)
 {
 #define MATRIX "tensor<1024x1024xf32>"
