@@ -1,13 +1,18 @@
 /* Uniform configurations of a module's segments: every layer alike, embedding and head as the base; their
  * whole price, collectives, and the programs whose times compose each. See HELP. */
+#include "base/hash.h"
 #include "bench/usage.h"
 #include "emit/emit.h"
 #include "ir/print.h"
+#include "segments/choice.h"
 #include "segments/programs.h"
 #include "tests/support/subject.h"
 
+#include <math.h>
+
 static const char HELP[] =
-    "usage: bench_segments MODULE [--mesh data=8] [--device a100-40] [--only N,N,..] [--write DIR]\n\n"
+    "usage: bench_segments MODULE [--mesh data=8] [--device a100-40] [--only N,N,..] [--write DIR]\n"
+    "                      [--composed N]\n\n"
     "Prints a line of JSON for every configuration that all segments of the largest kinds take alike (the "
     "others\n"
     "are data parallel): its strategies, the whole price in microseconds with its parts, collectives by "
@@ -15,7 +20,12 @@ static const char HELP[] =
     "bytes that a device sends in rings, and the digests of the programs that compose it (segments.tar), "
     "each with how often it counts. --write puts "
     "the\n"
-    "whole module's manual form of each into DIR/N.mlir: what the composed time is measured against.\n\n"
+    "whole module's manual form of each into DIR/N.mlir: what the composed time is measured against.\n"
+    "--composed: instead of these, for every layout of the mesh, how far what is composed of tables by price "
+    "is "
+    "from\n"
+    "the whole price, in percent of it: of N random plans whose equal segments are alike, of as many whose "
+    "segments\nare not, and of the plan that the tables choose.\n\n"
     "Example: bench_segments gpt_2.mlir --mesh data=8 --only 0,40,80 --write whole/\n";
 
 struct bench {
@@ -24,6 +34,7 @@ struct bench {
     char (*digests)[SEGMENTS_DIGEST_SIZE];
     const char *directory, *only;
     uint64_t largest; /* configurations of the kinds that vary */
+    uint32_t composed;
 };
 
 static enum error_code write_digests(struct bench *bench, struct error *e)
@@ -192,12 +203,69 @@ static bool is_wanted(const struct bench *bench, uint64_t number)
     return false;
 }
 
+/* ---- what is composed against the whole ---- */
+
+static void draw(struct segments_choice *choice, bool alike, struct rng *rng)
+{
+    const struct segments *segments = choice->segments;
+    for (uint32_t kind = 0; kind < segments->kind_count; kind++) {
+        uint64_t count = segments->kinds[kind].configurations, one = rng_below(rng, count);
+        for (uint32_t i = 0; i < segments->segment_count; i++)
+            if (segments->segments[i].kind == kind)
+                choice->now[i] = (uint32_t)(alike ? one : rng_below(rng, count));
+    }
+}
+
+static enum error_code compare(struct segments_choice *choice, bool alike, uint32_t count, struct error *e)
+{
+    struct rng rng = {.state = 1};
+    double mean = 0, worst = 0, bias = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        struct price price;
+        struct cost cost;
+        draw(choice, alike, &rng);
+        TRY(segments_choice_price(choice, &price, &cost, e));
+        double off =
+            100 * ((double)segments_composed_ps(&choice->tables, choice->now) / (double)price.step_ps - 1);
+        bias += off / count;
+        mean += fabs(off) / count;
+        worst = fabs(off) > fabs(worst) ? off : worst;
+    }
+    printf("\"%s\": {\"mean_percent\": %.2f, \"bias_percent\": %.2f, \"worst_percent\": %.2f}",
+           alike ? "alike" : "apart", mean, bias, worst);
+    return ERROR_OK;
+}
+
+static enum error_code run_composed(struct bench *bench, struct error *e)
+{
+    struct segments_budget budget = {.seed = 1, .threads = 1};
+    uint32_t all, layouts[SEGMENTS_LAYOUTS], count = segments_layouts(&bench->subject.mesh, &all, layouts);
+    enum error_code code = ERROR_OK;
+    for (uint32_t i = 0; i < count && code == ERROR_OK; i++) {
+        struct segments_choice choice;
+        segments_choice_open(bench->subject.evaluator, &budget, 0, all, layouts[i], &choice);
+        code = segments_choice_tables(&choice, e);
+        printf("{\"axes\": %u, \"kinds\": %u, \"base_ms\": %.2f, ", layouts[i], choice.segments->kind_count,
+               (double)choice.base_ps / 1e9);
+        if (code == ERROR_OK)
+            code = compare(&choice, true, bench->composed, e);
+        printf(", ");
+        if (code == ERROR_OK)
+            code = compare(&choice, false, bench->composed, e);
+        printf("}\n");
+        segments_choice_close(&choice);
+    }
+    return code;
+}
+
 static enum error_code run(struct bench *bench, const char *module, const char *mesh, const char *device,
                            struct error *e)
 {
     TRY(subject_file(&bench->subject, module, e));
     TRY(subject_mesh(&bench->subject, mesh, e));
     TRY(subject_device(&bench->subject, device, 0, e));
+    if (bench->composed)
+        return run_composed(bench, e);
     TRY(segments_programs_create(bench->subject.context, &bench->programs, e));
     TRY(write_digests(bench, e));
     if (bench->directory)
@@ -224,6 +292,8 @@ int main(int argc, char **argv)
             device = usage_value(argc, argv, &i);
         else if (strcmp(argv[i], "--only") == 0)
             bench.only = usage_value(argc, argv, &i);
+        else if (strcmp(argv[i], "--composed") == 0)
+            bench.composed = (uint32_t)strtoul(usage_value(argc, argv, &i), NULL, 10);
         else if (strcmp(argv[i], "--write") == 0)
             bench.directory = usage_value(argc, argv, &i);
         else

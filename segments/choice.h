@@ -1,5 +1,5 @@
-/* One layout of the mesh's axes while configurations are chosen for it: what tables (solve.c) and whole
- * prices of plans whose equal segments are alike (alike.c) share. */
+/* One layout of the mesh's axes while configurations are chosen for it: what tables (priced.c), the choice by
+ * them (solve.c) and whole prices of plans whose equal segments are alike (alike.c) share. */
 #ifndef TOAST_SEGMENTS_CHOICE_H
 #define TOAST_SEGMENTS_CHOICE_H
 
@@ -19,6 +19,13 @@ struct segments_choice {
     struct plan plan;                    /* of `now`, when that was priced last */
 };
 
+/* Strategies on the axes of `inner`, the base (data parallel) on the others of `all`. *out: owned */
+void segments_choice_open(const struct evaluator *evaluator, const struct segments_budget *budget,
+                          uint64_t prices, uint32_t all, uint32_t inner, struct segments_choice *out);
+void segments_choice_close(struct segments_choice *choice);
+/* the tables, by whole prices around `base`: of it what is composed is the whole price. ERROR_CANCELLED; as
+ * evaluator_price */
+enum error_code segments_choice_tables(struct segments_choice *choice, struct error *e) BASE_CHECKED;
 /* the whole price of `now`; ERROR_CANCELLED; as evaluator_price */
 enum error_code segments_choice_price(struct segments_choice *choice, struct price *price, struct cost *cost,
                                       struct error *e) BASE_CHECKED;

@@ -9,12 +9,12 @@
  *                       + SUM over crossing dependences of reshard[pair][strategy][strategy]
  *     memory(plan) ~ base + SUM over segments of memory[kind][configuration]   (CFP's equations 8, 9)
  *
- * Source of the tables here: the walk's price of the whole program in which one segment deviates from the
- * base (all its configurations), or the two blocks of a crossing dependence do; what the two cost beyond
- * their deviations one by one, in the same place, is the reshard, 0 where either is the base's. So the sum is
- * exact for every plan with one deviating segment and for every pair of neighbouring blocks, and each figure
- * is made as the price of a plan is. Equal segments are priced once, at one instance; the number of prices
- * is that of CFP's equation 7.
+ * Source of the tables here: the walk's price of the whole program in which all segments of a kind deviate
+ * from the base to one configuration, each segment's share of the difference (without the reshards between
+ * them), and in which the two blocks of a crossing dependence deviate; what the two cost beyond their
+ * deviations one by one, in the same place, is the reshard, 0 where either is the base's. Around a base whose
+ * equal segments are alike the sum is exact, but for rounding, for every plan in which one kind deviates.
+ * The number of prices is that of CFP's equation 7.
  *
  * The sum's minimum under the memory limit is a contest problem: a node a segment, a value a configuration,
  * an edge for every two segments with dependences between them. cfn/ solves it and says whether that is
@@ -85,6 +85,8 @@ void segments_plan(const struct segments *segments, const struct plan_context *c
 
 /* ---- tables ---- */
 
+/* the reshards in segments_composed_ps */
+int64_t segments_reshards_ps(const struct segments_tables *tables, const uint32_t *configurations);
 /* what the tables say of one configuration a segment: CFP's equations 8 and 9 */
 int64_t segments_composed_ps(const struct segments_tables *tables, const uint32_t *configurations);
 int64_t segments_composed_bytes(const struct segments_tables *tables, const uint32_t *configurations);

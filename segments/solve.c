@@ -9,97 +9,6 @@
 /* FAR_OFF: a part of the step; BASES: how often tables are made for one layout */
 enum { SOLVER_UNITS = 256, BASES = 3, FAR_OFF = 50 };
 
-/* ---- tables ---- */
-
-enum error_code segments_choice_price(struct segments_choice *choice, struct price *price, struct cost *cost,
-                                      struct error *e)
-{
-    if (choice->budget->cancelled && choice->budget->cancelled(choice->budget->user))
-        return error_set(e, ERROR_CANCELLED, "cancelled");
-    segments_plan(choice->segments, evaluator_context(choice->evaluator), choice->outer, choice->inner,
-                  choice->now, &choice->plan);
-    return evaluator_price(choice->session, &choice->plan, price, cost, e);
-}
-
-static enum error_code price_kind(struct segments_choice *choice, uint32_t kind, struct error *e)
-{
-    uint32_t example = choice->segments->kinds[kind].example;
-    for (uint32_t i = 0; i < choice->segments->kinds[kind].configurations; i++) {
-        struct price price;
-        struct cost cost;
-        choice->now[example] = i;
-        TRY(segments_choice_price(choice, &price, &cost, e));
-        choice->tables.time_ps[kind][i] = price.step_ps - choice->base_ps;
-        choice->tables.bytes[kind][i] = price.peak_bytes - choice->base_bytes;
-    }
-    choice->now[example] = choice->base[example];
-    return ERROR_OK;
-}
-
-/* what it costs that one block of a segment takes each of its strategies, the others the base's */
-static enum error_code price_block(struct segments_choice *choice, uint32_t block, int64_t *time_ps,
-                                   struct error *e)
-{
-    const struct segments *segments = choice->segments;
-    uint32_t segment = segments->segment_of[block], number = block - segments->segments[segment].first;
-    for (uint32_t i = 0; i < segments_strategy_count(segments, block); i++) {
-        struct price price;
-        struct cost cost;
-        choice->now[segment] = segments_with_digit(segments, segment, choice->base[segment], number, i);
-        TRY(segments_choice_price(choice, &price, &cost, e));
-        time_ps[i] = price.step_ps - choice->base_ps;
-    }
-    choice->now[segment] = choice->base[segment];
-    return ERROR_OK;
-}
-
-/* What both cost alone is priced where the pair stands, not taken from their kinds' examples: these stand
- * elsewhere, where other work hides their collectives, and a small difference would count for every layer. */
-static enum error_code price_pair(struct segments_choice *choice, uint32_t number, struct error *e)
-{
-    const struct segments *segments = choice->segments;
-    const struct segments_pair *pair = &segments->pairs[number];
-    const struct segments_dependence *it = &segments->dependences[pair->example];
-    uint32_t from = segments->contractions[it->from].block, to = segments->contractions[it->to].block;
-    uint32_t one = segments->segment_of[from], other = segments->segment_of[to];
-    uint32_t rows = segments_strategy_count(segments, from), columns = segments_strategy_count(segments, to);
-    int64_t alone[2][SEGMENTS_SIDES];
-    TRY(price_block(choice, from, alone[0], e));
-    TRY(price_block(choice, to, alone[1], e));
-    for (uint32_t i = 0; i < rows; i++)
-        for (uint32_t k = 0; k < columns; k++) {
-            struct price price;
-            struct cost cost;
-            choice->now[one] = segments_with_digit(segments, one, choice->base[one], pair->from_block, i);
-            choice->now[other] = segments_with_digit(segments, other, choice->base[other], pair->to_block, k);
-            TRY(segments_choice_price(choice, &price, &cost, e));
-            choice->tables.reshard_ps[number][i * columns + k] =
-                price.step_ps - choice->base_ps - alone[0][i] - alone[1][k];
-        }
-    choice->now[one] = choice->base[one];
-    choice->now[other] = choice->base[other];
-    return ERROR_OK;
-}
-
-/* around choice->base; what is composed of the base is its whole price, whatever its segments have */
-static enum error_code fill_tables(struct segments_choice *choice, struct error *e)
-{
-    struct price price;
-    struct cost cost;
-    memcpy(choice->now, choice->base, choice->segments->segment_count * sizeof *choice->now);
-    TRY(segments_choice_price(choice, &price, &cost, e));
-    choice->base_ps = price.step_ps;
-    choice->base_bytes = price.peak_bytes;
-    for (uint32_t kind = 0; kind < choice->segments->kind_count; kind++)
-        TRY(price_kind(choice, kind, e));
-    for (uint32_t pair = 0; pair < choice->segments->pair_count; pair++)
-        TRY(price_pair(choice, pair, e));
-    choice->tables.base_ps = choice->tables.base_bytes = 0;
-    choice->tables.base_ps = choice->base_ps - segments_composed_ps(&choice->tables, choice->base);
-    choice->tables.base_bytes = choice->base_bytes - segments_composed_bytes(&choice->tables, choice->base);
-    return ERROR_OK;
-}
-
 /* ---- choice ---- */
 
 /* the network's answer under the limit into choice->now; where nothing fits, the least memory */
@@ -215,7 +124,7 @@ static enum error_code priced_rounds(struct segments_choice *choice, struct segm
 {
     segments_base(choice->segments, choice->base);
     for (int i = 0; i < (choice->budget->prices ? 1 : BASES); i++) {
-        TRY(fill_tables(choice, e));
+        TRY(segments_choice_tables(choice, e));
         TRY(rounds(choice, out, e));
         int64_t composed_ps = segments_composed_ps(&choice->tables, choice->now),
                 error_ps = composed_ps - choice->now_ps;
@@ -233,33 +142,14 @@ static enum error_code solve_layout(const struct evaluator *evaluator, const str
                                     uint64_t prices, uint32_t all, uint32_t inner,
                                     struct segments_answer *out, struct error *e)
 {
-    const struct plan_context *context = evaluator_context(evaluator);
-    const struct mesh *mesh = plan_context_mesh(context);
-    struct segments_choice choice = {
-        .evaluator = evaluator, .budget = budget, .outer = all & ~inner, .inner = inner};
-    segments_of_layout(plan_context_nda(context), mesh, inner, budget->timings ? 0 : budget->programs, prices,
-                       &choice.segments);
-    if (prices && segments_prices(choice.segments) > prices) {
-        segments_destroy(choice.segments);
-        return ERROR_OK;
-    }
-    choice.session = evaluator_session_create(evaluator);
-    choice.base = mem_zalloc((size_t)choice.segments->segment_count + 1, sizeof *choice.base);
-    choice.now = mem_zalloc((size_t)choice.segments->segment_count + 1, sizeof *choice.now);
-    choice.best = mem_zalloc((size_t)choice.segments->segment_count + 1, sizeof *choice.best);
-    plan_init(&choice.plan, plan_context_nda(context), mesh);
-    segments_tables_create(choice.segments, &choice.tables);
-    enum error_code code =
-        budget->timings ? measured_rounds(&choice, out, e) : priced_rounds(&choice, out, e);
+    struct segments_choice choice;
+    enum error_code code = ERROR_OK;
+    segments_choice_open(evaluator, budget, prices, all, inner, &choice);
+    if (!prices || segments_prices(choice.segments) <= prices)
+        code = budget->timings ? measured_rounds(&choice, out, e) : priced_rounds(&choice, out, e);
     if (!code && !budget->timings && !prices)
         code = segments_choice_alike(&choice, out, e);
-    segments_tables_release(&choice.tables);
-    plan_release(&choice.plan);
-    free(choice.base);
-    free(choice.now);
-    free(choice.best);
-    evaluator_session_destroy(choice.session);
-    segments_destroy(choice.segments);
+    segments_choice_close(&choice);
     return code;
 }
 

@@ -121,18 +121,23 @@ static int64_t reshard(const struct segments_tables *tables, const struct crossi
                                      segments_digit(segments, crossing->to, other, pair->to_block)];
 }
 
-int64_t segments_composed_ps(const struct segments_tables *tables, const uint32_t *configurations)
+int64_t segments_reshards_ps(const struct segments_tables *tables, const uint32_t *configurations)
 {
-    const struct segments *segments = tables->segments;
     size_t count;
-    struct crossing *crossings = list_crossings(segments, &count);
-    int64_t sum = tables->base_ps;
-    for (uint32_t i = 0; i < segments->segment_count; i++)
-        sum += tables->time_ps[segments->segments[i].kind][configurations[i]];
+    struct crossing *crossings = list_crossings(tables->segments, &count);
+    int64_t sum = 0;
     for (size_t i = 0; i < count; i++)
         sum += reshard(tables, &crossings[i], configurations[crossings[i].from],
                        configurations[crossings[i].to]);
     free(crossings);
+    return sum;
+}
+
+int64_t segments_composed_ps(const struct segments_tables *tables, const uint32_t *configurations)
+{
+    int64_t sum = tables->base_ps + segments_reshards_ps(tables, configurations);
+    for (uint32_t i = 0; i < tables->segments->segment_count; i++)
+        sum += tables->time_ps[tables->segments->segments[i].kind][configurations[i]];
     return sum;
 }
 
