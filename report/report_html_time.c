@@ -33,16 +33,15 @@ static void baseline_row(const struct report *report, const struct report_baseli
              peak, fits ? "good" : "bad", fits ? "yes" : "no", cost_value(baseline->cost));
 }
 
-static void baseline_table(const struct report *report, const struct report_baseline *all, uint32_t count,
-                           struct text *text)
+static void baseline_table(const struct report *report, const struct report_baseline *all, struct text *text)
 {
-    html_details(text, "Numbers", count + 1);
+    html_details(text, "Numbers", report->baseline_count + 1);
     text_add(text,
              "<table><thead><tr><th>Plan</th><th class=\"num\">Step</th><th class=\"num\">Compute</th><th "
              "class=\"num\">Exposed "
              "communication</th><th class=\"num\">Peak</th><th>Fits</th><th "
              "class=\"num\">Cost</th></tr></thead><tbody>");
-    for (uint32_t i = 0; i <= count; i++)
+    for (uint32_t i = 0; i <= report->baseline_count; i++)
         baseline_row(report, &all[i], i == 0, text);
     text_add(text, "</tbody></table>");
     html_details_end(text);
@@ -58,16 +57,15 @@ void report_html_against(const struct report *report, struct text *text)
     char notes[SHOWN_BASELINES + 1][80], step[32], peak[32];
     if (report->baseline_count == 0)
         return;
-    uint32_t count;
-    struct report_baseline *sorted = report_baselines_distinct(report, &count),
-                           *all = mem_zalloc(count + 1, sizeof *all);
-    memcpy(all + 1, sorted, count * sizeof *all);
+    struct report_baseline *sorted = report_baselines_sorted(report),
+                           *all = mem_zalloc(report->baseline_count + 1, sizeof *all);
+    memcpy(all + 1, sorted, report->baseline_count * sizeof *all);
     all[0] = (struct report_baseline){"This plan", report->price, report->cost, false};
     struct html_bars chart = {.title = "Step time of this plan and of the experts' plans",
                               .bars = bars,
                               .keys = keys,
                               .key_count = 3};
-    for (; chart.count <= count && chart.count <= SHOWN_BASELINES; chart.count++) {
+    for (; chart.count <= report->baseline_count && chart.count <= SHOWN_BASELINES; chart.count++) {
         const struct price *price = &all[chart.count].price;
         bool fits = report_html_fits(report, price);
         report_time(price->step_ps, step);
@@ -95,7 +93,7 @@ void report_html_against(const struct report *report, struct text *text)
                 cut ? "Step time and peak memory, best first. A bar with a cut is longer than the picture."
                     : "Step time and peak memory, best first.",
                 &svg);
-    baseline_table(report, all, count, text);
+    baseline_table(report, all, text);
     html_figure_end(text);
     text_release(&svg);
     free(all);
