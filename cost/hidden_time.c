@@ -54,6 +54,8 @@ static void end_flight(const struct run *run, const struct price_graph *graph, u
                        const struct flight *flight, int64_t *clock)
 {
     const struct unit *unit = &graph->units[self];
+    if (graph->hidden[self].region)
+        return; /* what it scatters is in its own time */
     int64_t wait_ps = flight->left_ps > 0 ? flight->left_ps : 0, at = flight->begun_ps,
             end = at + graph->hidden[self].ps + flight->paused_ps;
     *clock += wait_ps;
@@ -110,10 +112,10 @@ static int64_t trace_graph(const struct run *run, const struct price_graph *grap
             end_flight(run, graph, graph->done.at[done - 1], &flight, &clock);
         if (graph->hidden[unit].barrier)
             continue;
-        if (graph->hidden[unit].collective)
-            begin_flight(run, graph, unit, &flight, &clock);
-        else if (graph->hidden[unit].region)
+        if (graph->hidden[unit].region)
             place_region(run, &graph->units[unit], &flight, &clock);
+        else if (graph->hidden[unit].collective)
+            begin_flight(run, graph, unit, &flight, &clock);
         else
             place_computation(run, graph, unit, &flight, &clock);
     }

@@ -81,6 +81,18 @@ static int64_t believed_ps(const struct spmd_local *local, const struct kernel *
                        kernel_trips(local, kernel));
 }
 
+/* What one turn of a loop scatters. XLA:GPU pipelines that: the last turn's runs behind the loop, beside what
+ * else is there (the gradient of what comes after the layers), so that the loop is placed as its begin. */
+static int64_t pipelined_ps(const struct price_graph *graph, const struct unit *unit)
+{
+    const struct kernel *kernels = graph->scratch->kernels;
+    int64_t ps = 0;
+    if (graph->local->steps[kernels[unit->first].step].kind == SPMD_LOOP)
+        for (uint32_t k = unit->first; k <= unit->last; k++)
+            ps += kernels[k].traits & KERNEL_SCATTERS ? kernels[k].ps : 0;
+    return ps;
+}
+
 /* what it runs, if it is no barrier */
 static void note_kernels(struct price_graph *graph, const struct unit *unit, struct hidden *hidden)
 {
@@ -89,6 +101,8 @@ static void note_kernels(struct price_graph *graph, const struct unit *unit, str
     hidden->collective = traits & KERNEL_SENDS;
     hidden->early = (traits & (KERNEL_COMPUTES | KERNEL_MULTIPLIES)) == KERNEL_COMPUTES;
     hidden->region = traits & KERNEL_OPENS;
+    hidden->ps = hidden->region ? pipelined_ps(graph, unit) : 0;
+    hidden->collective |= hidden->ps > 0;
     for (uint32_t k = unit->first, more = !hidden->region; more;
          k = more = price_next_in_unit(graph, unit, k))
         hidden->ps += believed_ps(graph->local, &kernels[k]);
@@ -328,7 +342,7 @@ static void begin_collective(struct sweep *sweep)
 {
     uint32_t next = sweep->flying - 1;
     int64_t alone_ps = sweep->graph->hidden[next].ps - (sweep->computed_ps - sweep->then_ps);
-    sweep->graph->waited_ps += alone_ps > 0 ? alone_ps : 0;
+    sweep->graph->waited_ps += alone_ps > 0 && !sweep->graph->hidden[next].region ? alone_ps : 0;
     sweep->now_ps = sweep->now_ps > sweep->until_ps ? sweep->now_ps : sweep->until_ps;
     sweep->flying = 0;
     place(sweep, next);

@@ -276,7 +276,8 @@ static void share_in_kernel(struct price_scratch *scratch, const struct spmd_loc
         return;
     }
     if (step->kind != SPMD_OP || step->result_count != 1 || !step_info(scratch, step)->in_place ||
-        k->traits & KERNEL_ROWS || price_is_of_rows(scratch, local, step->results) ||
+        (k->traits & (KERNEL_ROWS | KERNEL_INSIDE)) == (KERNEL_ROWS | KERNEL_INSIDE) ||
+        price_is_of_rows(scratch, local, step->results) ||
         (step_info(scratch, step)->class == OP_UPDATE &&
          buffer_of(scratch, price_written_into(scratch, local, step)) == NDA_NONE))
         return;

@@ -40,7 +40,10 @@ void report_bytes(int64_t bytes, char out[32])
 void report_time(int64_t ps, char out[32])
 {
     static const char *const units[] = {"ps", "ns", "us", "ms", "s"};
-    scaled((double)ps, 1000, units, 5, out);
+    if (ps == 0) /* of no unit: "0 ps" claims to know it to the picosecond */
+        snprintf(out, 32, "0");
+    else
+        scaled((double)ps, 1000, units, 5, out);
 }
 
 void report_cost_note(const struct report *report, char *out, size_t room)
@@ -233,12 +236,16 @@ void report_arguments(const struct plan_context *context, const struct plan *pla
     }
 }
 
-/* the order of plans (cost_compare), which has no hash of a baseline: names instead */
+/* the order of plans (cost_compare), which has no hash of a baseline: names instead, the shortest first, as
+ * further words of a name that changes nothing say nothing */
 static int by_plan_order(const void *left, const void *right)
 {
     const struct report_baseline *one = left, *other = right;
     int order = cost_compare(one->cost, (struct hash128){0, 0}, other->cost, (struct hash128){0, 0});
-    return order ? order : strcmp(one->name, other->name);
+    size_t length = strlen(one->name), other_length = strlen(other->name);
+    return order                    ? order
+           : length != other_length ? (length < other_length ? -1 : 1)
+                                    : strcmp(one->name, other->name);
 }
 
 struct report_baseline *report_baselines_sorted(const struct report *report)
@@ -248,4 +255,50 @@ struct report_baseline *report_baselines_sorted(const struct report *report)
         memcpy(sorted, report->baselines, report->baseline_count * sizeof *sorted);
     qsort(sorted, report->baseline_count, sizeof *sorted, by_plan_order);
     return sorted;
+}
+
+/* To the picosecond and the byte, of plans that are named by strategies: other words, or axes exchanged that
+ * are alike. What is named otherwise ("yours", another planner) is what a reader looks for. */
+static bool told_again(const struct report_baseline *one, const struct report_baseline *other)
+{
+    return strchr(one->name, ':') && strchr(other->name, ':') && one->estimated == other->estimated &&
+           one->price.step_ps == other->price.step_ps && one->price.peak_bytes == other->price.peak_bytes &&
+           one->price.compute_ps == other->price.compute_ps &&
+           one->price.exposed_ps == other->price.exposed_ps;
+}
+
+struct report_baseline *report_baselines_distinct(const struct report *report, uint32_t *count)
+{
+    struct report_baseline *sorted = report_baselines_sorted(report);
+    *count = 0;
+    for (uint32_t i = 0; i < report->baseline_count; i++) {
+        bool again = false;
+        for (uint32_t k = 0; k < *count && !again; k++)
+            again = told_again(&sorted[i], &sorted[k]);
+        if (!again)
+            sorted[(*count)++] = sorted[i];
+    }
+    return sorted;
+}
+
+static bool undecided_alike(const struct report_conflict *one, const struct report_conflict *other)
+{
+    return one->decision < 0 && other->decision < 0 && one->by_choices == other->by_choices &&
+           strcmp(one->group, other->group) == 0;
+}
+
+uint32_t report_conflicts_alike(const struct report *report, uint32_t i, struct report_conflict *sum)
+{
+    uint32_t bits = 1;
+    *sum = report->conflicts[i];
+    for (uint32_t k = 0; k < i; k++)
+        if (undecided_alike(&report->conflicts[k], sum))
+            return 0;
+    for (uint32_t k = i + 1; k < report->conflict_count; k++)
+        if (undecided_alike(&report->conflicts[k], sum)) {
+            bits++;
+            sum->conflicts += report->conflicts[k].conflicts;
+            sum->sets += report->conflicts[k].sets;
+        }
+    return bits;
 }

@@ -405,6 +405,11 @@ struct report_kind *report_kinds(const struct report *report, uint32_t *count);
 void report_pattern(const char *name, char *out, size_t room);
 /* the baselines, best first; owned */
 struct report_baseline *report_baselines_sorted(const struct report *report);
+/* the same without experts whose price is that of one before, in all its parts; owned */
+struct report_baseline *report_baselines_distinct(const struct report *report, uint32_t *count);
+/* How many bits of the i-th conflict's group are as undecided as it is, together in sum; 1 where a side is
+ * chosen, 0 where one before has it. */
+uint32_t report_conflicts_alike(const struct report *report, uint32_t i, struct report_conflict *sum);
 void report_type(const struct ir_program *program, uint32_t value, char *out, size_t room); /* "bf16[8,16]" */
 /* the command that asks the compiler itself: "toast-referee --target h100 FOLDER" (report/confirm.c) */
 void report_confirming(const struct report *report, const char *folder, char *out, size_t room);

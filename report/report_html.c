@@ -177,11 +177,14 @@ static void write_conflicts(const struct report *report, struct text *text)
                    "class=\"num\">Other side's "
                    "peak</th></tr></thead><tbody>");
     for (uint32_t i = 0; i < report->conflict_count; i++) {
-        const struct report_conflict *conflict = &report->conflicts[i];
-        html_add(text,
-                 "<tr><td class=\"long\">%s</td><td class=\"num\">%u</td><td class=\"num\">%u</td><td "
-                 "class=\"num\">%u</td>",
-                 conflict->group, conflict->bit, conflict->conflicts, conflict->sets);
+        struct report_conflict sum;
+        const struct report_conflict *conflict = &sum;
+        uint32_t bits = report_conflicts_alike(report, i, &sum);
+        if (bits == 0)
+            continue;
+        html_add(text, "<tr><td class=\"long\">%s</td><td class=\"num\">%u%s</td>", sum.group,
+                 bits > 1 ? bits : sum.bit, bits > 1 ? " bits" : "");
+        html_add(text, "<td class=\"num\">%u</td><td class=\"num\">%u</td>", sum.conflicts, sum.sets);
         if (conflict->decision < 0) {
             html_add(text, "<td class=\"muted\">%s</td><td class=\"num\">–</td><td class=\"num\">–</td></tr>",
                      conflict->by_choices ? "op by op" : "not sharded");

@@ -128,12 +128,13 @@ static void write_baseline(const struct report *report, const struct report_base
 
 static void write_baselines(const struct report *report, struct text *text)
 {
-    uint32_t shown = report->baseline_count < SHOWN_BASELINES ? report->baseline_count : SHOWN_BASELINES;
+    uint32_t count, shown;
     int width = 48; /* more where a name is longer: the last words of a plan tell it from others */
     if (report->baseline_count == 0)
         return;
     heading(text, "Against the experts' plans, best first");
-    struct report_baseline *sorted = report_baselines_sorted(report);
+    struct report_baseline *sorted = report_baselines_distinct(report, &count);
+    shown = count < SHOWN_BASELINES ? count : SHOWN_BASELINES;
     for (uint32_t i = 0; i < shown; i++)
         width = (int)strlen(sorted[i].name) > width ? (int)strlen(sorted[i].name) : width;
     text_printf(text, "%-*s %12s %12s %6s %12s\n", width, "plan", "step", "peak", "fits", "cost");
@@ -142,7 +143,8 @@ static void write_baselines(const struct report *report, struct text *text)
     for (uint32_t i = 0; i < shown; i++)
         write_baseline(report, &sorted[i], width, text);
     if (report->baseline_count > shown)
-        text_printf(text, "… and %u more in report.json\n", report->baseline_count - shown);
+        text_printf(text, "… and %u more in report.json%s\n", report->baseline_count - shown,
+                    count < report->baseline_count ? "; of experts with one price one stands here" : "");
     bool estimated = false;
     for (uint32_t i = 0; i < shown; i++)
         estimated |= sorted[i].estimated;
@@ -328,10 +330,14 @@ static void write_conflicts(const struct report *report, struct text *text)
         return;
     heading(text, "Conflicts (dimensions that cannot be split alike everywhere)");
     for (uint32_t i = 0; i < report->conflict_count; i++) {
-        const struct report_conflict *conflict = &report->conflicts[i];
-        text_printf(text, "%s bit %u: %u conflict%s in %u set%s; ", conflict->group, conflict->bit,
-                    conflict->conflicts, conflict->conflicts == 1 ? "" : "s", conflict->sets,
-                    conflict->sets == 1 ? "" : "s");
+        struct report_conflict sum;
+        const struct report_conflict *conflict = &sum;
+        uint32_t bits = report_conflicts_alike(report, i, &sum);
+        if (bits == 0)
+            continue;
+        text_printf(text, bits > 1 ? "%s, %u bits" : "%s bit %u", sum.group, bits > 1 ? bits : sum.bit);
+        text_printf(text, ": %u conflict%s in %u set%s; ", sum.conflicts, sum.conflicts == 1 ? "" : "s",
+                    sum.sets, sum.sets == 1 ? "" : "s");
         if (conflict->decision < 0) {
             text_add(text, conflict->by_choices ? "split op by op, on the side that pays there\n"
                                                 : "not sharded, so no side had to be chosen\n");
