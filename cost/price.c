@@ -4,7 +4,6 @@
  * may choose (memory.c), then the makespan of a step (makespan.c, hidden_time.c). C(s) weighs both. */
 #include "cost/beaten.h"
 #include "cost/gathered.h"
-#include "cost/graph.h"
 #include "cost/rematerialise.h"
 
 #include <stdlib.h>
@@ -43,13 +42,6 @@ struct found {
 
 enum { EQUAL_PARTS = 100 };
 
-/* so much less than what depth first counts must another order count: of loops and branches, which it counts
- * too low (what is computed again in them), so much more may it */
-static int64_t margin(const struct price_scratch *scratch, int64_t counted)
-{
-    return (scratch->graph->ordered_inside ? -counted : counted) / EQUAL_PARTS;
-}
-
 /* Does this order count rather than the one found? The largest peak does; or, of a compiler that looks for
  * the least, the least of what it counts. Of equals the first: an order by memory also has small values early
  * that are no kernels here. With barriers the last one, by memory: depth first is counted up to a quarter too
@@ -58,7 +50,7 @@ static bool counts_more(const struct price_scratch *scratch, const struct found 
 {
     if (!scratch->least_order)
         return peak >= found->peak;
-    return scratch->barrier_count || scratch->counted_peak < found->counted - margin(scratch, found->counted);
+    return scratch->barrier_count || scratch->counted_peak < found->counted - found->counted / EQUAL_PARTS;
 }
 
 /* the peak of one order; out has the one that counts */

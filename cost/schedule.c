@@ -419,30 +419,21 @@ static void order_by_memory(struct price_graph *graph)
 }
 
 /* ---------------------------------------------------------------- insides */
-static void put_inside(struct price_graph *graph, const struct unit *unit, const uint32_t *inside,
-                       uint32_t *placed)
+/* Puts kernels first .. first + count - 1, a part of a loop or branch, into the order that hides collectives;
+ * of a region in it its kernels stay together, in the order that they have by now. */
+static void order_part(struct price_graph *outer, struct price_scratch *scratch, uint32_t first,
+                       uint32_t count)
 {
-    for (uint32_t k = unit->first, more = 1; more; k = more = price_next_in_unit(graph, unit, k))
-        graph->inside[(*placed)++] = inside[k];
-}
-
-typedef void order_units(struct price_graph *graph);
-
-/* puts kernels first .. first + count - 1, a part of a loop or branch, into their own order; of a region in
- * it its kernels stay together, in the order that they have by now */
-static void order_part(struct price_graph *outer, struct price_scratch *scratch, order_units *order,
-                       uint32_t first, uint32_t count)
-{
-    struct price_graph *graph = begin_units(scratch, outer->local, &scratch->region_graph, true);
-    uint32_t *inside = outer->inside, arguments = outer->local->argument_count, placed = 0;
-    add_units(graph, first, count);
-    order(graph);
+    uint32_t *inside = outer->inside, placed = 0;
+    price_region_units(scratch, outer->local, &scratch->region_graph, first, count);
+    struct price_graph *graph = scratch->region_graph;
+    price_order_hiding(graph);
     GROW(graph->inside, graph->inside_room, count);
-    for (uint32_t i = arguments; i + 1 < graph->count; i++) /* what the end does not need */
-        if (!graph->units[i].state)
-            put_inside(graph, &graph->units[i], inside, &placed);
-    for (uint32_t i = 0; i < graph->placed; i++)
-        put_inside(graph, &graph->units[graph->order[i]], inside, &placed);
+    for (uint32_t i = 0; i < graph->placed; i++) {
+        const struct unit *unit = &graph->units[graph->order[i]];
+        for (uint32_t k = unit->first, more = 1; more; k = more = price_next_in_unit(graph, unit, k))
+            graph->inside[placed++] = inside[k];
+    }
     BASE_CHECK(placed == count);
     memcpy(inside + first, graph->inside, count * sizeof *inside);
 }
@@ -456,24 +447,24 @@ static void begin_insides(struct price_graph *graph)
     graph->ordered_inside = true;
 }
 
-/* inside: what stands at each kernel's place once loops and branches, innermost first, have each part in an
- * order of its own, as each is a computation of the module that is scheduled */
-static void order_insides(struct price_graph *graph, struct price_scratch *scratch, order_units *order)
+/* inside: what stands at each kernel's place once loops and branches, innermost first, have each part in its
+ * own order, as each is a computation of the module that is scheduled */
+static void order_insides(struct price_graph *graph, struct price_scratch *scratch)
 {
-    bool roots = order != price_order_hiding; /* it goes from the end that reads what the part makes */
-    graph->stack.count = 0;                   /* first kernels of the parts that are open */
-    for (uint32_t k = 0; k < scratch->kernel_count && (scratch->least_order || !roots); k++) {
+    graph->stack.count = 0;        /* first kernels of the parts that are open */
+    graph->ordered_inside = false; /* whatever order they had */
+    for (uint32_t k = 0; k < scratch->kernel_count; k++) {
         enum spmd_step_kind kind = (enum spmd_step_kind)graph->local->steps[scratch->kernels[k].step].kind;
         bool opens = kind == SPMD_LOOP || kind == SPMD_BRANCH;
-        bool ends = kind == SPMD_LOOP_END || kind == SPMD_BRANCH_END;
+        bool parts = kind == SPMD_LOOP_BODY || kind == SPMD_BRANCH_NEXT;
         if (opens && !graph->ordered_inside)
             begin_insides(graph);
-        if (ends || kind == SPMD_LOOP_BODY || kind == SPMD_BRANCH_NEXT) {
+        if (parts || kind == SPMD_LOOP_END || kind == SPMD_BRANCH_END) {
             uint32_t first = graph->stack.at[--graph->stack.count];
             if (kind != SPMD_LOOP_BODY && k > first)
-                order_part(graph, scratch, order, first, k + roots - first);
+                order_part(graph, scratch, first, k - first);
         }
-        if (opens || kind == SPMD_LOOP_BODY || kind == SPMD_BRANCH_NEXT)
+        if (opens || parts)
             VEC_PUSH(&graph->stack, k + 1);
     }
 }
@@ -501,7 +492,6 @@ const struct kernel *price_depth_first(struct price_scratch *scratch, const stru
         return scratch->kernels;
     struct price_graph *graph = make_units(scratch, local, true);
     order_depth_first(graph);
-    order_insides(graph, scratch, order_depth_first);
     return line_of(graph);
 }
 
@@ -519,7 +509,7 @@ const struct kernel *price_hiding(struct price_scratch *scratch, const struct sp
     if (!scratch->kernel_count)
         return scratch->kernels;
     price_hidden_graph(scratch, local);
-    order_insides(scratch->graph, scratch, price_order_hiding);
+    order_insides(scratch->graph, scratch);
     return line_of(scratch->graph);
 }
 
@@ -528,7 +518,6 @@ const struct kernel *price_by_memory(struct price_scratch *scratch)
     if (!scratch->kernel_count)
         return scratch->kernels;
     order_by_memory(scratch->graph);
-    order_insides(scratch->graph, scratch, order_by_memory);
     return line_of(scratch->graph);
 }
 
@@ -642,10 +631,8 @@ void price_reorder(struct spmd_local *local, const struct cost_machine *machine,
         price_order_hiding(graph);
     else
         order_by_memory(graph);
-    order_insides(graph, *scratch,
-                  order == COST_ORDER_MEMORY   ? order_by_memory
-                  : order == COST_ORDER_HIDING ? price_order_hiding
-                                               : order_depth_first);
+    if (order == COST_ORDER_HIDING)
+        order_insides(graph, *scratch);
     struct steps out = {.order = mem_zalloc((size_t)local->step_count + 1, sizeof *out.order),
                         .placed = mem_zalloc((size_t)local->step_count + 1, 1)};
     for (uint32_t i = 0; i + 1 < graph->placed; i++)

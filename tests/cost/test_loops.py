@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # label: unit
 """Loops on a TPU, in MiB beside arguments and results, by hand. Stacked weights that a loop converts slice by slice are converted as a whole before
-it, once for two loops that read the same (16 for a stack of 32), unless something reads a slice as it is; a loop's body is ordered by itself;
-a parameter whose new value is gathered into its buffer is copied before the loop that reads it."""
+it, once for two loops that read the same (16 for a stack of 32), unless something reads a slice as it is; a parameter whose new value is
+gathered into its buffer is copied before the loop that reads it."""
 import os
 import pathlib
 import sys
@@ -55,43 +55,7 @@ def stacks(*loops, plan=()):
     return temporaries(HEAD + ''.join(loops) + TAIL.replace('LAST', 'r'), *plan)
 
 
-# Two products of 64 each are sorted and summed up: in the program's order both are there while the first is sorted; one by one only one of them.
-PRODUCT = 'tensor<4096x8192xbf16>'
-SORT = f'''"stablehlo.sort"(OPERAND) <{{dimension = 0 : i64, is_stable = false}}> ({{
-    ^bb0(%l: tensor<bf16>, %m: tensor<bf16>):
-      %c = stablehlo.compare LT, %l, %m : (tensor<bf16>, tensor<bf16>) -> tensor<i1>
-      stablehlo.return %c : tensor<i1>
-    }}) : ({PRODUCT}) -> {PRODUCT}'''
-BODY = f"""func.func @main(%x: tensor<4096x512xbf16>, %w: tensor<512x8192xbf16>) -> tensor<8192xbf16> {{
-  %zero = stablehlo.constant dense<0> : tensor<i32>
-  %one = stablehlo.constant dense<1> : tensor<i32>
-  %eight = stablehlo.constant dense<8> : tensor<i32>
-  %none = stablehlo.constant dense<0.0> : tensor<bf16>
-  %start = stablehlo.constant dense<0.0> : tensor<8192xbf16>
-  %r:4 = stablehlo.while(%i = %zero, %a = %start, %s = %x, %t = %w) : tensor<i32>, tensor<8192xbf16>, tensor<4096x512xbf16>, tensor<512x8192xbf16>
-  cond {{
-    %go = stablehlo.compare LT, %i, %eight : (tensor<i32>, tensor<i32>) -> tensor<i1>
-    stablehlo.return %go : tensor<i1>
-  }} do {{
-    %cut = stablehlo.slice %t [0:512, 0:8192] : (tensor<512x8192xbf16>) -> tensor<512x8192xbf16>
-    %p = stablehlo.dot_general %s, %cut, contracting_dims = [1] x [0] : (tensor<4096x512xbf16>, tensor<512x8192xbf16>) -> {PRODUCT}
-    %bent = stablehlo.tanh %s : tensor<4096x512xbf16>
-    %q = stablehlo.dot_general %bent, %cut, contracting_dims = [1] x [0] : (tensor<4096x512xbf16>, tensor<512x8192xbf16>) -> {PRODUCT}
-    %u = {SORT.replace("OPERAND", "%p")}
-    %v = {SORT.replace("OPERAND", "%q")}
-    %y = stablehlo.reduce(%u init: %none) applies stablehlo.add across dimensions = [0] : ({PRODUCT}, tensor<bf16>) -> tensor<8192xbf16>
-    %z = stablehlo.reduce(%v init: %none) applies stablehlo.add across dimensions = [0] : ({PRODUCT}, tensor<bf16>) -> tensor<8192xbf16>
-    %both = stablehlo.add %y, %z : tensor<8192xbf16>
-    %next = stablehlo.add %a, %both : tensor<8192xbf16>
-    %j = stablehlo.add %i, %one : tensor<i32>
-    stablehlo.return %j, %next, %s, %t : tensor<i32>, tensor<8192xbf16>, tensor<4096x512xbf16>, tensor<512x8192xbf16>
-  }}
-  return %r#1 : tensor<8192xbf16>
-}}
-"""
 CASES = {
-    'a body in its own order': (temporaries(BODY), 128, 132),
-    'in that of the program': (temporaries(BODY, '--order', 'program'), 192, 196),
     'converted': (stacks(loop('r', 'x')), 16, 20),
     'converted, two loops': (stacks(loop('q', 'x'), loop('r', 'q#1')), 16, 20),
     'read as it is, too': (stacks(loop('r', 'x').replace('    %low =', f'    %sq = stablehlo.multiply %flat, %flat : {WIDE}\n    %low =')
