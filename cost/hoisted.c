@@ -92,7 +92,7 @@ static void hoist_from(struct price_scratch *scratch, const struct spmd_local *l
     uint32_t loop = scratch->line[time].step, until = scratch->at[scratch->loop_end[loop]] + 1;
     const struct spmd_step *entry = &local->steps[loop];
     struct price_hoists *hoists = scratch->hoists;
-    GROW(hoists->narrowed, hoists->narrowed_room, entry->operand_count);
+    GROW(hoists->narrowed, hoists->narrowed_room, entry->operand_count + 1);
     read_body(scratch, local, loop, base);
     for (uint32_t c = 0; c < entry->operand_count; c++) {
         uint32_t init = local->operands[entry->operands + c], bits = hoists->narrowed[c];
