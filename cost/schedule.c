@@ -454,6 +454,8 @@ static void order_insides(struct price_graph *graph, struct price_scratch *scrat
     graph->stack.count = 0;        /* first kernels of the parts that are open */
     graph->ordered_inside = false; /* whatever order they had */
     for (uint32_t k = 0; k < scratch->kernel_count; k++) {
+        if (!(scratch->kernels[k].traits & KERNEL_MARKS))
+            continue;
         enum spmd_step_kind kind = (enum spmd_step_kind)graph->local->steps[scratch->kernels[k].step].kind;
         bool opens = kind == SPMD_LOOP || kind == SPMD_BRANCH;
         bool parts = kind == SPMD_LOOP_BODY || kind == SPMD_BRANCH_NEXT;
