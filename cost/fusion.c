@@ -83,11 +83,25 @@ static void match_region(struct price_scratch *scratch, uint8_t kind, uint32_t s
     }
 }
 
+/* of a loop: what it carries feeds a product where the body's own makes one of it, or what comes out does */
+static void note_carried(struct price_scratch *scratch, const struct spmd_local *local,
+                         const struct spmd_step *step)
+{
+    uint32_t first = step->results + (step->kind == SPMD_LOOP ? step->operand_count : 0);
+    for (uint32_t carried = 0; carried < step->operand_count; carried++)
+        scratch->uses[local->operands[step->operands + carried]].feeds_matmul |=
+            scratch->uses[first + carried].feeds_matmul;
+}
+
 /* what a product, or something that feeds one, is computed from feeds one */
 static void note_matmuls(struct price_scratch *scratch, const struct spmd_local *local,
                          const struct spmd_step *step, const struct op_info *info)
 {
     uint8_t feeds = info->class == OP_MATMUL;
+    if (step->kind == SPMD_LOOP || step->kind == SPMD_LOOP_END) {
+        note_carried(scratch, local, step);
+        return;
+    }
     for (uint32_t result = 0; result < step->result_count; result++)
         feeds |= scratch->uses[step->results + result].feeds_matmul;
     for (uint32_t operand = 0; feeds && operand < step->operand_count; operand++)

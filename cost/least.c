@@ -7,6 +7,7 @@
  * gone, as their copies do (unfold.c). Products in a branch may not run: they are left out. */
 #include "analysis/fold.h"
 #include "cost/internal.h"
+#include "cost/joining.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,6 +5,7 @@
 
 #include "analysis/fold.h"
 #include "cost/internal.h"
+#include "cost/joining.h"
 
 struct instance { /* a kernel of the unfolded program, in the order of the fold's kernels, then of copies */
     uint32_t kernel, copy; /* copy 0: the kernel itself; else of the layer `copy` further on */
