@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum what { WHAT_GET = 1, WHAT_CHECK, WHAT_PUT, WHAT_READ };
@@ -146,7 +147,19 @@ static enum error_code ask(struct store *store, struct message *message, int fd,
     return message->error.code;
 }
 
-static enum error_code lent_put(struct store *store, const void *bytes, size_t size,
+/* Is what failed the host's doing and perhaps over in a moment? Of a task's dozens of blobs each that is tried
+ * again by itself spares the whole task. *tries begins as 0. */
+static bool again(enum error_code code, int *tries)
+{
+    enum { PAUSE_NS = 20000000, TRIES_MAX = 4 };
+    bool host = code == ERROR_HOST || code == ERROR_IO || code == ERROR_NO_SPACE;
+    if (!host || ++*tries >= TRIES_MAX)
+        return false;
+    nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+    return true;
+}
+
+static enum error_code put_once(struct store *store, const void *bytes, size_t size,
                                 char digest[STORE_DIGEST_SIZE], struct error *e)
 {
     struct message message = {.what = WHAT_PUT};
@@ -159,12 +172,21 @@ static enum error_code lent_put(struct store *store, const void *bytes, size_t s
     return code;
 }
 
-static enum error_code lent_get(struct store *store, const char *digest, struct store_view *out,
+static enum error_code lent_put(struct store *store, const void *bytes, size_t size,
+                                char digest[STORE_DIGEST_SIZE], struct error *e)
+{
+    enum error_code code;
+    int tries = 0;
+    do
+        code = put_once(store, bytes, size, digest, e);
+    while (again(code, &tries));
+    return code;
+}
+
+static enum error_code get_once(struct store *store, const char *digest, struct store_view *out,
                                 struct error *e)
 {
     struct message message = {.what = WHAT_GET};
-    uint8_t raw[32];
-    char found[STORE_DIGEST_SIZE];
     int fd;
     memcpy(message.digest, digest, STORE_DIGEST_SIZE);
     enum error_code code = ask(store, &message, -1, &fd, e);
@@ -172,6 +194,20 @@ static enum error_code lent_get(struct store *store, const char *digest, struct 
         return code;
     code = map_whole(fd, out, e);
     close(fd);
+    return code;
+}
+
+static enum error_code lent_get(struct store *store, const char *digest, struct store_view *out,
+                                struct error *e)
+{
+    struct message message = {.what = WHAT_CHECK};
+    uint8_t raw[32];
+    char found[STORE_DIGEST_SIZE];
+    enum error_code code;
+    int tries = 0;
+    do
+        code = get_once(store, digest, out, e);
+    while (again(code, &tries));
     if (code != ERROR_OK)
         return code;
     sha256_bytes(out->bytes, out->size, raw);
@@ -179,7 +215,6 @@ static enum error_code lent_get(struct store *store, const char *digest, struct 
     if (strcmp(found, digest) == 0)
         return ERROR_OK;
     store_view_release(out); /* who lends looks itself, and moves a damaged one aside */
-    message = (struct message){.what = WHAT_CHECK};
     memcpy(message.digest, digest, STORE_DIGEST_SIZE);
     code = ask(store, &message, -1, NULL, e);
     return code != ERROR_OK ? code : error_set(e, ERROR_IO, "the blob sha256:%s is damaged", digest);

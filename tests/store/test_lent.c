@@ -5,6 +5,7 @@
 #include "support.h"
 
 #include "base/memory.h"
+#include "store/backend.h"
 #include "store/lent.h"
 
 #include <fcntl.h>
@@ -137,12 +138,60 @@ static void test_no_message(void **state)
     assert_int_equal(store_get(fixture->lent, fixture->allowed, &view, &e), ERROR_UNAVAILABLE);
 }
 
+/* ---- a store whose disk is full for some calls ---- */
+
+struct full {
+    struct store base;
+    struct store *files;
+    int fails; /* how many more calls do */
+};
+
+static enum error_code full_put(struct store *store, const void *bytes, size_t size,
+                                char digest[STORE_DIGEST_SIZE], struct error *e)
+{
+    struct full *full = (struct full *)store;
+    return full->fails-- > 0 ? error_set(e, ERROR_NO_SPACE, "full")
+                             : store_put(full->files, bytes, size, digest, e);
+}
+
+static enum error_code full_open(struct store *store, const char *digest, int *fd, size_t *size,
+                                 struct error *e)
+{
+    struct full *full = (struct full *)store;
+    return full->fails-- > 0 ? error_set(e, ERROR_HOST, "no descriptor")
+                             : store_open(full->files, digest, fd, size, e);
+}
+
+/* what the host refuses is asked for again three times, and then said */
+static void test_host_fails(void **state)
+{
+    struct fixture *fixture = *state;
+    static const struct store_calls calls = {.put = full_put, .open = full_open};
+    struct full full = {{&calls}, fixture->files, 3};
+    char none[STORE_DIGEST_SIZE];
+    struct store_view view;
+    struct error e;
+    fixture->lender.store = &full.base;
+    ASSERT_OK(store_put(fixture->lent, "hello", 5, fixture->allowed, &e), &e);
+    full.fails = 3;
+    ASSERT_OK(store_get(fixture->lent, fixture->allowed, &view, &e), &e);
+    assert_memory_equal(view.bytes, "hello", 5);
+    store_view_release(&view);
+    full.fails = 4;
+    assert_int_equal(store_put(fixture->lent, "hello", 5, none, &e), ERROR_NO_SPACE);
+    assert_int_equal(full.fails, 0);
+    full.fails = 4;
+    assert_int_equal(store_get(fixture->lent, fixture->allowed, &view, &e), ERROR_HOST);
+    assert_int_equal(full.fails, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_put_and_get, setup, teardown),
         cmocka_unit_test_setup_teardown(test_damaged, setup, teardown),
         cmocka_unit_test_setup_teardown(test_no_message, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_host_fails, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
