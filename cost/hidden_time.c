@@ -175,6 +175,8 @@ static void end_region(const struct run *run, uint32_t end, bool branch)
         end_part(run, end);
     struct hidden_region region = *innermost(run);
     const struct hidden_sums *sums = branch ? &region.slowest : &region.sums;
+    int64_t trips = run->local->steps[run->scratch->kernels[end].step - 1].trips;
+    run->scratch->kernels[region.mark].apart_ps = branch || trips < 1 ? 0 : sums->waited_ps / trips;
     run->scratch->regions.count--;
     add_sums(&innermost(run)->sums, sums);
     if (run->trace) {
@@ -228,22 +230,30 @@ static int64_t longest_chain(const struct run *run)
     return longest;
 }
 
-void price_run_hiding(struct price_scratch *scratch, const struct spmd_local *local,
-                      struct price_interval *trace, struct price *out)
+void price_run_regions(struct price_scratch *scratch, const struct spmd_local *local,
+                       struct price_interval *trace)
 {
     struct run run = {scratch, local, trace};
     scratch->regions.count = 0;
     VEC_PUSH(&scratch->regions, ((struct hidden_region){.first = 0}));
     for (uint32_t i = 0; i < scratch->kernel_count; i++)
         take_kernel(&run, i);
-    struct hidden_sums sums = scratch->regions.at[0].sums;
+}
+
+void price_run_hiding(struct price_scratch *scratch, const struct spmd_local *local,
+                      struct price_interval *trace, struct price *out)
+{
+    struct run run = {scratch, local, trace};
+    struct hidden_sums sums = {0};
     if (scratch->kernel_count) {
         const struct price_graph *graph = price_hidden_graph(scratch, local);
-        sums.waited_ps += graph->waited_ps;
         if (trace) {
+            price_run_regions(scratch, local, trace);
             trace_graph(&run, graph);
             trace_led(&run);
         }
+        sums = scratch->regions.at[0].sums;
+        sums.waited_ps += graph->waited_ps;
     }
     out->matmul_ps = sums.kernels.matmul_ps;
     out->compute_ps = sums.kernels.matmul_ps + sums.kernels.other_ps;

@@ -337,10 +337,34 @@ static void end_collective(struct sweep *sweep)
     VEC_PUSH(&graph->placed_then, graph->count - graph->local->argument_count - sweep->left);
 }
 
+/* Of a loop that is pipelined the first turn stands before it, among what is outside: reductions that nothing
+ * waits for come between those of the turn, and what else is ready fills what the turn waits for. */
+static void fill_turn(struct sweep *sweep, uint32_t loop)
+{
+    struct price_graph *graph = sweep->graph;
+    int64_t waits_ps = graph->scratch->kernels[graph->units[loop].first].apart_ps,
+            until_ps = sweep->computed_ps + waits_ps;
+    while (sweep->computed_ps < until_ps) {
+        ripen(sweep);
+        if (graph->stack.count) {
+            compute(sweep, graph->stack.at[--graph->stack.count]);
+        } else if (sweep->dones) {
+            end_collective(sweep);
+            place(sweep, sweep->flying - 1);
+        } else if (sweep->computations) {
+            compute_next(sweep);
+        } else {
+            break;
+        }
+    }
+}
+
 /* the begin of the collective under way; what was not computed beside it is waited for */
 static void begin_collective(struct sweep *sweep)
 {
     uint32_t next = sweep->flying - 1;
+    if (sweep->graph->hidden[next].region)
+        fill_turn(sweep, next);
     int64_t alone_ps = sweep->graph->hidden[next].ps - (sweep->computed_ps - sweep->then_ps);
     sweep->graph->waited_ps += alone_ps > 0 && !sweep->graph->hidden[next].region ? alone_ps : 0;
     sweep->now_ps = sweep->now_ps > sweep->until_ps ? sweep->now_ps : sweep->until_ps;

@@ -500,6 +500,7 @@ const struct kernel *price_depth_first(struct price_scratch *scratch, const stru
 const struct price_graph *price_hidden_graph(struct price_scratch *scratch, const struct spmd_local *local)
 {
     if (!scratch->hidden_graph) {
+        price_run_regions(scratch, local, NULL);
         price_order_hiding(make_units(scratch, local, false));
         scratch->hidden_graph = true;
     }
@@ -622,8 +623,10 @@ void price_reorder(struct spmd_local *local, const struct cost_machine *machine,
     price_combine(*scratch, local);
     price_siblings(*scratch, local);
     price_combine_reductions(*scratch, local);
-    if (order == COST_ORDER_HIDING)
+    if (order == COST_ORDER_HIDING) {
         price_times(*scratch, local, machine);
+        price_run_regions(*scratch, local, NULL);
+    }
     if (!(*scratch)->kernel_count)
         return;
     struct price_graph *graph = make_units(*scratch, local, order != COST_ORDER_HIDING);

@@ -147,8 +147,8 @@ static enum error_code ask(struct store *store, struct message *message, int fd,
     return message->error.code;
 }
 
-/* Is what failed the host's doing and perhaps over in a moment? Of a task's dozens of blobs each that is tried
- * again by itself spares the whole task. *tries begins as 0. */
+/* Is what failed the host's doing and perhaps over in a moment? Of a task's dozens of blobs each that is
+ * tried again by itself spares the whole task. *tries begins as 0. */
 static bool again(enum error_code code, int *tries)
 {
     enum { PAUSE_NS = 20000000, TRIES_MAX = 4 };

@@ -309,6 +309,54 @@ static void combined_scatters_hold_their_operands(void **state)
     }
 }
 
+static uint32_t on_axis(struct toy *toy, enum spmd_step_kind kind, uint8_t axis, uint32_t operand)
+{
+    uint32_t result = toy_step(toy, (uint8_t)kind, 0, &operand, 1, 1, NARROW);
+    struct spmd_step *step = &toy->local.steps[toy->local.step_count - 1];
+    step->axis_count = 1;
+    step->axes[0] = axis;
+    return result;
+}
+
+/* A loop of four turns that scatter: its first one runs among what is outside. Where it waits for a sum, a
+ * product outside that nothing in the loop reads fills that time, and what it is made of is there beside the
+ * turn's memory. */
+static void first_turns_are_filled(void **state)
+{
+    enum { TURNS = 4 };
+    int64_t peaks[2];
+    for (int waits = 0; waits < 2; waits++) {
+        struct toy toy;
+        toy_begin(&toy, 1, (int64_t[]){NARROW}, NULL);
+        cost_machine_set_backend(&toy.machine, &toy.mesh, COST_XLA_GPU);
+        uint32_t logits = TOY_OP(&toy, "sort", 16 * MIB, 0),
+                 product = TOY_OP(&toy, "dot_general", NARROW, logits),
+                 chain = on_axis(&toy, SPMD_ALL_REDUCE, 0, product),
+                 whole = TOY_OP(&toy, "dot_general", NARROW, logits),
+                 gradient = on_axis(&toy, SPMD_REDUCE_SCATTER, 1, whole), /* combined with none on axis 0 */
+            sum = TOY_OP(&toy, "sort", NARROW, 0), begin = toy.local.step_count;
+        uint32_t args = TOY_STEP(&toy, SPMD_LOOP, 4, NARROW, chain, sum), body = args + 2;
+        TOY_STEP(&toy, SPMD_LOOP_BODY, 0, 0, args);
+        uint32_t early = TOY_OP(&toy, "dot_general", NARROW, body),
+                 inside = TOY_OP(&toy, "sort", 16 * MIB, body),
+                 next = TOY_OP(&toy, "dot_general", NARROW, inside);
+        if (waits) {
+            uint32_t whole_sum = on_axis(&toy, SPMD_ALL_REDUCE, 0, next);
+            next = TOY_OP(&toy, "dot_general", NARROW, whole_sum);
+        }
+        uint32_t part = on_axis(&toy, SPMD_REDUCE_SCATTER, 0, early),
+                 result = TOY_STEP(&toy, SPMD_LOOP_END, 2, NARROW, next, part);
+        for (uint32_t i = begin; i < toy.local.step_count; i++)
+            toy.local.steps[i].trips = TURNS, toy.local.steps[i].depth = 1;
+        uint32_t last = on_axis(&toy, SPMD_REDUCE_SCATTER, 0, result);
+        TOY_END(&toy, last, result + 1, gradient);
+        peaks[waits] = toy_price(&toy).hiding_peak_bytes;
+        toy_release(&toy);
+    }
+    assert_in_range(peaks[0], 4 * 16 * MIB, 4 * 17 * MIB);
+    assert_in_range(peaks[1], 4 * 32 * MIB, 4 * 33 * MIB);
+}
+
 /* Something large is held beside what takes three times as much. Near the limit XLA:GPU runs what made it
  * again: a product of what is there. Not a product of what is larger and gone, a collective or a
  * convolution. */
@@ -355,6 +403,7 @@ int main(void)
         cmocka_unit_test(scattered_lanes_are_reduced_whole),
         cmocka_unit_test(replaced_tables_are_copied),
         cmocka_unit_test(combined_scatters_hold_their_operands),
+        cmocka_unit_test(first_turns_are_filled),
         cmocka_unit_test(what_is_computed_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
