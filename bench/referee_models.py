@@ -115,6 +115,8 @@ SETS = {
     "scan-patches-s": ("scan", {"kind": "patches", "width": 1024, "hidden": 4096, "vocabulary": 1000, "batch": 128, "length": 256}),
     "scan-pieces-s": ("scan", {"kind": "plain", "again": "all", "pieces": 4, "layers": 6, "width": 1024, "heads": 8, "hidden": 4096,
                                "length": 1024}),
+    "scan-routed-s": ("scan", {"kind": "routed", "again": "all", "layers": 6, "width": 1024, "heads": 16, "hidden": 2048, "length": 1024}),
+    "scan-crossed-s": ("scan", {"kind": "crossed", "layers": 6, "width": 1024, "heads": 16, "hidden": 4096, "length": 512}),
     "mixer": ("mixer", {"width": 2048, "hidden": 8192, "tokens": 1024, "mixing": 4096, "pixels": 768, "classes": 1024, "batch": 256}),
 }
 

@@ -167,6 +167,17 @@ static void end_alternative(const struct run *run, uint32_t end)
     region->sums = (struct hidden_sums){0};
 }
 
+/* what one turn of a loop waits for, in each turn of those around it together; the step before the end is in
+ * the body */
+static int64_t turn_ps(const struct run *run, const struct hidden_region *region, uint32_t end)
+{
+    const struct kernel *kernels = run->scratch->kernels;
+    int64_t around = run->local->steps[kernels[region->mark].step].trips,
+            inside = run->local->steps[kernels[end].step - 1].trips;
+    return around > 0 && inside > around ? region->sums.waited_ps / (inside / around)
+                                         : region->sums.waited_ps;
+}
+
 static void end_region(const struct run *run, uint32_t end, bool branch)
 {
     if (branch)
@@ -175,8 +186,8 @@ static void end_region(const struct run *run, uint32_t end, bool branch)
         end_part(run, end);
     struct hidden_region region = *innermost(run);
     const struct hidden_sums *sums = branch ? &region.slowest : &region.sums;
-    int64_t trips = run->local->steps[run->scratch->kernels[end].step - 1].trips;
-    run->scratch->kernels[region.mark].apart_ps = branch || trips < 1 ? 0 : sums->waited_ps / trips;
+    if (!branch)
+        run->scratch->kernels[region.mark].apart_ps = turn_ps(run, &region, end);
     run->scratch->regions.count--;
     add_sums(&innermost(run)->sums, sums);
     if (run->trace) {

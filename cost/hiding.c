@@ -81,16 +81,17 @@ static int64_t believed_ps(const struct spmd_local *local, const struct kernel *
                        kernel_trips(local, kernel));
 }
 
-/* What one turn of a loop scatters. XLA:GPU pipelines that: the last turn's runs behind the loop, beside what
+/* What one turn of a loop scatters, in each turn of those around it together. XLA:GPU pipelines that: the last turn's runs behind the loop, beside what
  * else is there (the gradient of what comes after the layers), so that the loop is placed as its begin. */
 static int64_t pipelined_ps(const struct price_graph *graph, const struct unit *unit)
 {
     const struct kernel *kernels = graph->scratch->kernels;
+    const struct spmd_step *loop = &graph->local->steps[kernels[unit->first].step];
     int64_t ps = 0;
-    if (graph->local->steps[kernels[unit->first].step].kind == SPMD_LOOP)
+    if (loop->kind == SPMD_LOOP)
         for (uint32_t k = unit->first; k <= unit->last; k++)
             ps += kernels[k].traits & KERNEL_SCATTERS ? kernels[k].ps : 0;
-    return ps;
+    return times_trips(ps, loop->trips);
 }
 
 /* what it runs, if it is no barrier */

@@ -2,7 +2,8 @@
 bfloat16.
 
 Kinds: a decoder with rotations and gated feed-forward ("gated"), one with biases and GELU ("plain"), an encoder of patches
-("patches"). `again`: what the backward pass computes anew, of jax.checkpoint: None, "all", "all, behind barriers", "but products".
+("patches"), a decoder whose keys and values are shared by four heads each and whose tokens go to one of eight experts
+("routed"), a decoder that reads what an encoder under a scan of its own has made of the same tokens ("crossed"). `again`: what the backward pass computes anew, of jax.checkpoint: None, "all", "all, behind barriers", "but products".
 `pieces`: microbatches whose gradients are summed up, a scan around the scan."""
 AGAIN = (None, "all", "all, behind barriers", "but products")
 
@@ -62,7 +63,67 @@ def plain_layer(x, w, heads, masked=True):
     return x + affine(jax.nn.gelu(affine(norm(x, w["gain2"], w["shift2"]), "up")), "down"), None
 
 
+EXPERTS = 8
+
+
+def routed(x, w):
+    """the gated feed-forward of the one expert of a token; each expert takes a quarter more tokens of a row than its share"""
+    import jax
+    import jax.numpy as jnp
+
+    room = x.shape[1] * 5 // (4 * EXPERTS)
+    chances = jax.nn.softmax((x @ w["router"]).astype(jnp.float32), -1)
+    chosen = jax.nn.one_hot(chances.argmax(-1), EXPERTS)
+    place = jnp.cumsum(chosen, 1) * chosen - 1
+    sent = (jax.nn.one_hot(place, room) * chosen[..., None]).astype(x.dtype)
+    tokens = jnp.einsum("bsec,bsd->ebcd", sent, x)
+    inner = jax.nn.silu(jnp.einsum("ebcd,edf->ebcf", tokens, w["gate"])) * jnp.einsum("ebcd,edf->ebcf", tokens, w["up"])
+    outputs = jnp.einsum("ebcf,efd->ebcd", inner, w["down"])
+    return jnp.einsum("bsec,ebcd->bsd", sent * (chances * chosen).sum(-1)[..., None, None].astype(x.dtype), outputs)
+
+
+def routed_layer(x, w, _heads):
+    import jax
+    import jax.numpy as jnp
+
+    w = jax.tree.map(lambda array: array.astype(jnp.bfloat16), w)
+    inner = norm(x, w["norm1"])
+    queries, keys, values = (jnp.einsum("bsd,dhk->bshk", inner, w[name]) for name in ("query", "key", "value"))
+    keys, values = (jnp.repeat(array, queries.shape[2] // array.shape[2], 2) for array in (keys, values))
+    x = x + jnp.einsum("bqhk,hkd->bqd", attention(turned(queries), turned(keys), values, True), w["out"])
+    return x + routed(norm(x, w["norm2"]), w), None
+
+
+def crossed_layer(x, w, heads, read=None):
+    """of the decoder; without what the encoder made the encoder's"""
+    import jax
+    import jax.numpy as jnp
+
+    w = jax.tree.map(lambda array: array.astype(jnp.bfloat16), w)
+
+    def attends(x, name, of, masked):
+        inner = norm(x, w[f"{name}_norm"])
+        of = inner if of is None else of
+        queries, keys, values = (jnp.einsum("bsd,dhk->bshk", rows, w[f"{name}_{part}"])
+                                 for rows, part in ((inner, "query"), (of, "key"), (of, "value")))
+        return x + jnp.einsum("bqhk,hkd->bqd", attention(queries, keys, values, masked), w[f"{name}_out"])
+
+    x = attends(x, "self", None, read is not None)
+    x = attends(x, "cross", read, False) if read is not None else x
+    return x + jax.nn.gelu(norm(x, w["norm2"]) @ w["up"]) @ w["down"], None
+
+
 def layer_shapes(kind, width, heads, hidden):
+    if kind == "routed":
+        head = width // heads
+        return {"norm1": (width,), "norm2": (width,), "query": (width, heads, head), "key": (width, heads // 4, head),
+                "value": (width, heads // 4, head), "out": (heads, head, width), "router": (width, EXPERTS),
+                **{name: (EXPERTS, width, hidden) for name in ("gate", "up")}, "down": (EXPERTS, hidden, width)}
+    if kind == "crossed":
+        head, names = width // heads, ("self", "cross")
+        return {"norm2": (width,), "up": (width, hidden), "down": (hidden, width), **{f"{name}_norm": (width,) for name in names},
+                **{f"{name}_{part}": (width, heads, head) for name in names for part in ("query", "key", "value")},
+                **{f"{name}_out": (heads, head, width) for name in names}}
     if kind == "gated":
         head = width // heads
         return {"norm1": (width,), "norm2": (width,), "query": (width, heads, head), "key": (width, heads, head),
@@ -79,11 +140,14 @@ def scanned(kind, heads, again):
 
     import jax
 
-    layer = gated_layer if kind == "gated" else functools.partial(plain_layer, masked=kind == "plain")
-    layer = functools.partial(layer, _heads=heads) if kind == "gated" else functools.partial(layer, heads=heads)
+    layers = {"gated": gated_layer, "routed": routed_layer, "crossed": crossed_layer}
+    layer = layers.get(kind) or functools.partial(plain_layer, masked=kind == "plain")
+    layer = functools.partial(layer, **{"_heads" if kind in ("gated", "routed") else "heads": heads})
     if again:
         policy = jax.checkpoint_policies.dots_with_no_batch_dims_saveable if again == "but products" else None
         layer = jax.checkpoint(layer, policy=policy, prevent_cse=again == "all, behind barriers")
+    if kind == "crossed":
+        return lambda x, w: jax.lax.scan(functools.partial(layer, read=jax.lax.scan(layer, x, w["encoder"])[0]), x, w["decoder"])[0]
     return lambda x, w: jax.lax.scan(layer, x, w)[0]
 
 
@@ -113,6 +177,8 @@ def made(kind, again=None, pieces=1, layers=8, width=2048, heads=16, hidden=5632
         return values.mean(), jax.tree.map(lambda grad: grad / pieces, sums)
 
     stacked = {name: (layers, *dims) for name, dims in layer_shapes(kind, width, heads, hidden).items()}
+    if kind == "crossed":
+        stacked = {"encoder": {name: dims for name, dims in stacked.items() if "cross" not in name}, "decoder": stacked}
     shapes = {"in": (768 if patches else vocabulary, width), "layers": stacked, "norm": (width,), "head": (width, vocabulary)}
     outer = (pieces, batch) if pieces > 1 else (batch,)
     inputs = ((*outer, length, 768), jnp.float32) if patches else ((*outer, length), jnp.int32)
