@@ -10,7 +10,7 @@ static const char HELP[] =
     "N]\n"
     "                      [--parallelism N] [--no-baselines] [--by color|argument] [--any-length] "
     "[--apart]\n"
-    "                      [--no-polish] [--replays N]\n\n"
+    "                      [--no-polish] [--seconds N] [--replays N]\n\n"
     "One search, printed as one line of JSON: the best plan's C, step, peak and hash, rollouts, evaluations\n"
     "(plans priced), seconds of the processor, the mean length of trajectories and their histogram, why the\n"
     "search stopped, and the curve of best C by rollouts.\n\n"
@@ -19,6 +19,7 @@ static const char HELP[] =
     "  --any-length    short trajectories are worth no more than long ones\n"
     "  --apart         no task sees what the others' epochs before it found\n"
     "  --no-polish     no local search at the end\n"
+    "  --seconds N     by the clock: the best plan so far then, stop reason `seconds`\n"
     "  --replays N     search nothing: seconds of N random lists of 4 decisions each applied from the "
     "start\n\n"
     "Example: bench_rollouts tests/models/t2b_scan.mlir.gz --mesh data=4,model=4 --no-baselines "
@@ -28,7 +29,7 @@ struct bench {
     const char *path, *mesh, *device;
     struct search_options options;
     struct core_tuning tuning;
-    uint32_t threads, replays;
+    uint32_t threads, replays, seconds;
     struct subject subject;
 };
 
@@ -94,7 +95,7 @@ static void run_search(struct bench *bench)
     double before = cpu_s();
     must(search_create(bench->subject.evaluator, &bench->options, &search, &e), &e);
     core_tune(search, bench->tuning);
-    must(search_run(search, bench->threads, 0, NULL, NULL, state, NULL, NULL, &e), &e);
+    must(search_run(search, bench->threads, bench->seconds, NULL, NULL, state, NULL, NULL, &e), &e);
     print_state(state, cpu_s() - before);
     search_destroy(search);
     free(state);
@@ -173,6 +174,8 @@ static void parse(int argc, char **argv, struct bench *bench)
             bench->options.parallelism = (uint32_t)usage_number(argc, argv, &i, 1);
         else if (strcmp(argv[i], "--replays") == 0)
             bench->replays = (uint32_t)usage_number(argc, argv, &i, 1);
+        else if (strcmp(argv[i], "--seconds") == 0)
+            bench->seconds = (uint32_t)usage_number(argc, argv, &i, 1);
         else if (strcmp(argv[i], "--by") == 0)
             parse_by(usage_value(argc, argv, &i), bench);
         else

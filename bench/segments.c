@@ -12,7 +12,7 @@
 
 static const char HELP[] =
     "usage: bench_segments MODULE [--mesh data=8] [--device a100-40] [--only N,N,..] [--write DIR]\n"
-    "                      [--composed N]\n\n"
+    "                      [--composed N [--alone]]\n\n"
     "Prints a line of JSON for every configuration that all segments of the largest kinds take alike (the "
     "others\n"
     "are data parallel): its strategies, the whole price in microseconds with its parts, collectives by "
@@ -25,7 +25,7 @@ static const char HELP[] =
     "is "
     "from\n"
     "the whole price, in percent of it: of N random plans whose equal segments are alike, of as many whose "
-    "segments\nare not, and of the plan that the tables choose.\n\n"
+    "segments\nare not. --alone: of tables of one segment that deviates, not of all of a kind.\n\n"
     "Example: bench_segments gpt_2.mlir --mesh data=8 --only 0,40,80 --write whole/\n";
 
 struct bench {
@@ -35,6 +35,7 @@ struct bench {
     const char *directory, *only;
     uint64_t largest; /* configurations of the kinds that vary */
     uint32_t composed;
+    bool alone;
 };
 
 static enum error_code write_digests(struct bench *bench, struct error *e)
@@ -244,7 +245,7 @@ static enum error_code run_composed(struct bench *bench, struct error *e)
     for (uint32_t i = 0; i < count && code == ERROR_OK; i++) {
         struct segments_choice choice;
         segments_choice_open(bench->subject.evaluator, &budget, 0, all, layouts[i], &choice);
-        code = segments_choice_tables(&choice, e);
+        code = segments_choice_tables(&choice, bench->alone, e);
         printf("{\"axes\": %u, \"kinds\": %u, \"base_ms\": %.2f, ", layouts[i], choice.segments->kind_count,
                (double)choice.base_ps / 1e9);
         if (code == ERROR_OK)
@@ -294,6 +295,8 @@ int main(int argc, char **argv)
             bench.only = usage_value(argc, argv, &i);
         else if (strcmp(argv[i], "--composed") == 0)
             bench.composed = (uint32_t)strtoul(usage_value(argc, argv, &i), NULL, 10);
+        else if (strcmp(argv[i], "--alone") == 0)
+            bench.alone = true;
         else if (strcmp(argv[i], "--write") == 0)
             bench.directory = usage_value(argc, argv, &i);
         else

@@ -341,6 +341,7 @@ enum { COUNTED_PARTS = 3 };
 struct price_graph;
 struct price_heap;
 struct price_hoists;
+struct price_kept;
 struct price_scratch {
     struct price_program *program; /* owned, unless shared */
     bool program_shared;
@@ -379,9 +380,8 @@ struct price_scratch {
     int64_t *growth;
     size_t growth_room; /* per kernel of the line, by memory alone: bytes that it makes less those it frees */
     int64_t kept_bytes; /* price_find_kept */
-    uint8_t *kept;
-    size_t kept_room;        /* per value */
-    struct price_heap *heap; /* owned; made by heap.c at first use; the next one by hoisted.c */
+    struct price_kept *kept; /* owned; made by kept.c at first use; the next two by heap.c, hoisted.c */
+    struct price_heap *heap;
     struct price_hoists *hoists;
     uint32_t *at;
     size_t at_room; /* per step of a kernel: its place in the line */

@@ -8,6 +8,9 @@
  * there when all that is worth it is computed again; nothing where the peak is far from the limit. */
 void price_find_kept(struct price_scratch *scratch, const struct spmd_local *local,
                      const struct cost_machine *machine, const struct price *out);
+/* kept.c: .. at the time `now` of the line, of values that are no arguments */
+int64_t price_kept_least(struct price_scratch *scratch, const struct spmd_local *local, uint32_t now);
+void price_kept_destroy(struct price_kept *kept); /* NULL is fine */
 /* Near the limit: takes from peak_bytes what is computed again, rematerialised_bytes. */
 void price_rematerialise(const struct price_scratch *scratch, const struct cost_machine *machine,
                          struct price *out);

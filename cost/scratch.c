@@ -4,6 +4,7 @@
  * kept from one pricing to the next but the facts of the program (struct price_program), and those only while
  * the program is the same. */
 #include "cost/graph.h"
+#include "cost/rematerialise.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -80,7 +81,7 @@ void price_scratch_destroy(struct price_scratch *scratch)
     VEC_FREE(&scratch->regions);
     free(scratch->growth);
     price_hoists_destroy(scratch->hoists);
-    free(scratch->kept);
+    price_kept_destroy(scratch->kept);
     free(scratch->copied_bytes);
     free(scratch->padding);
     price_heap_destroy(scratch->heap);

@@ -23,9 +23,10 @@ struct segments_choice {
 void segments_choice_open(const struct evaluator *evaluator, const struct segments_budget *budget,
                           uint64_t prices, uint32_t all, uint32_t inner, struct segments_choice *out);
 void segments_choice_close(struct segments_choice *choice);
-/* the tables, by whole prices around `base`: of it what is composed is the whole price. ERROR_CANCELLED; as
- * evaluator_price */
-enum error_code segments_choice_tables(struct segments_choice *choice, struct error *e) BASE_CHECKED;
+/* the tables, by whole prices around `base`: of it what is composed is the whole price. alone: the kinds' of
+ * one segment that deviates, not of all. ERROR_CANCELLED; as evaluator_price */
+enum error_code segments_choice_tables(struct segments_choice *choice, bool alone,
+                                       struct error *e) BASE_CHECKED;
 /* the whole price of `now`; ERROR_CANCELLED; as evaluator_price */
 enum error_code segments_choice_price(struct segments_choice *choice, struct price *price, struct cost *cost,
                                       struct error *e) BASE_CHECKED;

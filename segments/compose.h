@@ -14,7 +14,8 @@
  * them), and in which the two blocks of a crossing dependence deviate; what the two cost beyond their
  * deviations one by one, in the same place, is the reshard, 0 where either is the base's. Around a base whose
  * equal segments are alike the sum is exact, but for rounding, for every plan in which one kind deviates.
- * The number of prices is that of CFP's equation 7.
+ * The number of prices is that of CFP's equation 7. Beside these, tables of a segment that deviates alone are
+ * solved, of which the sum is exact for it.
  *
  * The sum's minimum under the memory limit is a contest problem: a node a segment, a value a configuration,
  * an edge for every two segments with dependences between them. cfn/ solves it and says whether that is

@@ -6,7 +6,10 @@
  *
  * All at once, as collectives of one segment hide behind the work of the others until there are too many of
  * them, and gradients that one segment no longer reduces are no time saved while the others' are on the
- * link. So sums are exact of every plan in which one kind deviates, whatever overlaps. */
+ * link. So sums are exact of every plan in which one kind deviates, whatever overlaps.
+ *
+ * Or alone: of one segment that deviates, the kind's example. Which one is nearer is another from module to
+ * module (docs/segments.md), so both are solved. */
 #include "base/memory.h"
 #include "segments/choice.h"
 
@@ -107,15 +110,18 @@ static void set_kind(struct segments_choice *choice, uint32_t kind, uint32_t con
 }
 
 /* With the pairs' tables there, and nothing in the kinds' yet that crossings would count */
-static enum error_code price_kind(struct segments_choice *choice, uint32_t kind, struct error *e)
+static enum error_code price_kind(struct segments_choice *choice, uint32_t kind, bool alone, struct error *e)
 {
     const struct segments *segments = choice->segments;
-    int64_t instances = segments->kinds[kind].instances;
+    int64_t instances = alone ? 1 : segments->kinds[kind].instances;
     int64_t base_ps = segments_reshards_ps(&choice->tables, choice->base);
     for (uint32_t i = 0; i < segments->kinds[kind].configurations; i++) {
         struct price price;
         struct cost cost;
-        set_kind(choice, kind, i);
+        if (alone)
+            choice->now[segments->kinds[kind].example] = i;
+        else
+            set_kind(choice, kind, i);
         TRY(segments_choice_price(choice, &price, &cost, e));
         int64_t reshards_ps = segments_reshards_ps(&choice->tables, choice->now) - base_ps;
         choice->tables.time_ps[kind][i] = (price.step_ps - choice->base_ps - reshards_ps) / instances;
@@ -125,7 +131,7 @@ static enum error_code price_kind(struct segments_choice *choice, uint32_t kind,
     return ERROR_OK;
 }
 
-enum error_code segments_choice_tables(struct segments_choice *choice, struct error *e)
+enum error_code segments_choice_tables(struct segments_choice *choice, bool alone, struct error *e)
 {
     struct price price;
     struct cost cost;
@@ -136,7 +142,7 @@ enum error_code segments_choice_tables(struct segments_choice *choice, struct er
     for (uint32_t pair = 0; pair < choice->segments->pair_count; pair++)
         TRY(price_pair(choice, pair, e));
     for (uint32_t kind = 0; kind < choice->segments->kind_count; kind++)
-        TRY(price_kind(choice, kind, e));
+        TRY(price_kind(choice, kind, alone, e));
     choice->tables.base_ps = choice->tables.base_bytes = 0;
     choice->tables.base_ps = choice->base_ps - segments_composed_ps(&choice->tables, choice->base);
     choice->tables.base_bytes = choice->base_bytes - segments_composed_bytes(&choice->tables, choice->base);

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* FAR_OFF: a part of the step; BASES: how often tables are made for one layout */
-enum { SOLVER_UNITS = 256, BASES = 3, FAR_OFF = 50 };
+/* FAR_OFF: a part of the step; BASES: how often tables are made for one layout; NEAR: a part of the cost */
+enum { SOLVER_UNITS = 256, BASES = 3, FAR_OFF = 50, NEAR = 16 };
 
 /* ---- choice ---- */
 
@@ -119,12 +119,12 @@ static enum error_code rounds(struct segments_choice *choice, struct segments_an
 
 /* Where the tables were far off the plan that they chose, they are made anew around it: deviations from a
  * plan say nothing of deviations from another whose collectives are hidden by other work. */
-static enum error_code priced_rounds(struct segments_choice *choice, struct segments_answer *out,
-                                     struct error *e)
+static enum error_code rounds_by(struct segments_choice *choice, bool alone, struct segments_answer *out,
+                                 struct error *e)
 {
     segments_base(choice->segments, choice->base);
     for (int i = 0; i < (choice->budget->prices ? 1 : BASES); i++) {
-        TRY(segments_choice_tables(choice, e));
+        TRY(segments_choice_tables(choice, alone, e));
         TRY(rounds(choice, out, e));
         int64_t composed_ps = segments_composed_ps(&choice->tables, choice->now),
                 error_ps = composed_ps - choice->now_ps;
@@ -137,6 +137,42 @@ static enum error_code priced_rounds(struct segments_choice *choice, struct segm
     return ERROR_OK;
 }
 
+/* Is it worth looking around an answer of this layout? What is far behind the best does not come up to it. */
+static bool is_near(const struct segments_answer *own, const struct segments_answer *best)
+{
+    return own->blocks && (own->plan.cost.over_steps < best->plan.cost.over_steps ||
+                           (own->plan.cost.over_steps == best->plan.cost.over_steps &&
+                            own->plan.cost.c - best->plan.cost.c <= best->plan.cost.c / NEAR));
+}
+
+/* *out becomes the better one; the other is released */
+static void take_better(struct segments_answer *own, struct segments_answer *out)
+{
+    uint32_t rounds = own->plan.rounds + out->plan.rounds;
+    if (own->blocks &&
+        (!out->blocks || cost_compare(own->plan.cost, own->plan.hash, out->plan.cost, out->plan.hash) < 0)) {
+        struct segments_answer worse = *out;
+        *out = *own;
+        *own = worse;
+    }
+    out->plan.rounds = rounds;
+    segments_answer_release(own);
+}
+
+/* The other tables, of segments that deviate alone, on their own: what they choose may be behind, and what
+ * lies around it ahead. */
+static enum error_code solve_alone(struct segments_choice *choice, struct segments_answer *out,
+                                   struct error *e)
+{
+    struct segments_answer own = {.computation_ps = -1};
+    choice->has_best = false;
+    enum error_code code = rounds_by(choice, true, &own, e);
+    if (!code && is_near(&own, out))
+        code = segments_choice_alike(choice, &own, e);
+    take_better(&own, out);
+    return code;
+}
+
 /* prices: of this layout; 0: no limit */
 static enum error_code solve_layout(const struct evaluator *evaluator, const struct segments_budget *budget,
                                     uint64_t prices, uint32_t all, uint32_t inner,
@@ -146,9 +182,11 @@ static enum error_code solve_layout(const struct evaluator *evaluator, const str
     enum error_code code = ERROR_OK;
     segments_choice_open(evaluator, budget, prices, all, inner, &choice);
     if (!prices || segments_prices(choice.segments) <= prices)
-        code = budget->timings ? measured_rounds(&choice, out, e) : priced_rounds(&choice, out, e);
+        code = budget->timings ? measured_rounds(&choice, out, e) : rounds_by(&choice, false, out, e);
     if (!code && !budget->timings && !prices)
         code = segments_choice_alike(&choice, out, e);
+    if (!code && !budget->timings && !prices)
+        code = solve_alone(&choice, out, e);
     segments_choice_close(&choice);
     return code;
 }

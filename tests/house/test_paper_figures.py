@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # label: unit
 """bench/paper/all keeps what it ran: a second time runs nothing, a line that was cut short is run again; unknown figures are refused; every figure
-has its place in docs/paper.md."""
+has its place in docs/paper.md; what figure 9 cuts by the clock is more than so many times as slow."""
 import os
 import pathlib
 import re
@@ -11,6 +11,16 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RESULT = '{"hash": "0123456789abcdef0123456789abcdef", "evaluations": 7}'
+
+
+# a search by argument is cut at 90 s, above the cost that the other one ends with in 3
+CUT = """#!/bin/sh
+case "$*" in
+*--replays*) echo '{"cpu_s": 1, "replays": 10, "actions": 4, "offered": 5}' ;;
+*argument*--seconds*) echo '{"cpu_s": 90, "c": 0.5, "over_steps": 0, "rollouts": 40, "stop_reason": "seconds", "curve": [[40, 0.5, 0]]}' ;;
+*) echo '{"cpu_s": 3, "c": 0.25, "over_steps": 0, "rollouts": 200, "stop_reason": "budget", "curve": [[200, 0.25, 0]]}' ;;
+esac
+"""
 
 
 def check(ok, what):
@@ -42,6 +52,12 @@ with tempfile.TemporaryDirectory() as scratch:
     refused = run("--state", state, "--only", "figure99")
     check(refused.returncode == 2 and "figure99" in refused.stderr, refused.stderr)
     check(run("--only", "workers").returncode == 2, "a folder is needed")
+with tempfile.TemporaryDirectory() as scratch:
+    program = pathlib.Path(scratch) / "bench_rollouts"
+    program.write_text(CUT)
+    program.chmod(0o755)
+    done = run("--state", pathlib.Path(scratch) / "state", "--only", "figure9", TOAST_BIN=scratch)
+    check(done.returncode == 0 and done.stdout.count("| 3.00 s | > 90.00 s | > 30 |") == 4, done.stdout + done.stderr)
 figures = set(re.findall(r"^(\w+)", run("--list").stdout, re.M))
 marks = set(re.findall(r"<!-- bench/paper/all: ([\w-]+) -->", (ROOT / "docs/paper.md").read_text()))
 check(figures == marks, f"figures and docs/paper.md differ: {sorted(figures ^ marks)}")
