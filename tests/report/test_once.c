@@ -69,7 +69,17 @@ static void test_no_time(void **state)
     report_time(0, out);
     assert_string_equal(out, "0");
     report_time(1, out);
-    assert_string_equal(out, "1 ps");
+    assert_string_equal(out, "<1 ns");
+    report_time(999, out);
+    assert_string_equal(out, "<1 ns");
+    report_time(1234, out);
+    assert_string_equal(out, "1.23 ns");
+    report_time(76400, out);
+    assert_string_equal(out, "76.4 ns");
+    report_time(317000, out);
+    assert_string_equal(out, "317 ns");
+    report_time(119000000000, out);
+    assert_string_equal(out, "119 ms");
 }
 
 int main(void)
