@@ -77,6 +77,7 @@ struct roles {
     struct facts *facts; /* of each color */
     uint8_t *batch;      /* of each color: it is a batch; none while they are unknown */
     bool train;          /* the module is a train step */
+    bool mixture;        /* some color is experts' */
 };
 
 /* ---- small questions of several steps */
