@@ -77,6 +77,7 @@ struct roles {
     struct facts *facts; /* of each color */
     uint8_t *batch;      /* of each color: it is a batch; none while they are unknown */
     bool train;          /* the module is a train step */
+    bool mixture;        /* some color is experts' */
 };
 
 /* ---- small questions of several steps */
@@ -120,8 +121,10 @@ enum roles_evidence {
     /* not tied, a model of one layer: instead of computed, nothing else sums over the examples */
     ROLES_GIVEN
 };
-/* values that a result is made of, by elementwise ops only or by any; a byte a value (owned) */
-uint8_t *roles_made_of(const struct nda *n, uint32_t result, bool elementwise);
+/* which ops lead from what a result is made of to it */
+enum roles_ops { ROLES_ELEMENTWISE, ROLES_OR_MOVED, ROLES_ANY };
+/* values that a result is made of by these ops; a byte a value (owned) */
+uint8_t *roles_made_of(const struct nda *n, uint32_t result, enum roles_ops by);
 /* a contraction (or reduction) sums over a factor of one of the colors / its result has one of the colors */
 bool roles_sums(const struct nda *n, const struct nda_space *space, const uint8_t *colors);
 bool roles_leaves(const struct nda *n, const struct nda_space *space, const uint8_t *colors);

@@ -7,6 +7,7 @@
 #include "analysis/roles.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* floats, complex numbers and quantized weights; wider integers are indices and counts */
 static bool weight_element(enum ir_element e)
@@ -21,13 +22,15 @@ static bool is_trained(const struct roles *roles, const struct nda_argument *arg
            weight_element((enum ir_element)ir_value_type(roles->n->program, argument->value)->element);
 }
 
-static uint8_t *colors_of_weights(const struct nda *n)
+/* frozen: only of those that are not trained */
+static uint8_t *colors_of_weights(const struct nda *n, bool frozen)
 {
     uint8_t *color = mem_zalloc((size_t)n->color_count + 1, 1);
     for (uint32_t i = 0; i < n->argument_count; i++) {
         const struct nda_space *sp = &n->spaces[n->arguments[i].space];
-        for (uint32_t factor = 0; factor < sp->factor_count && n->arguments[i].role == NDA_ROLE_PARAMETER;
-             factor++)
+        bool weight =
+            n->arguments[i].role == NDA_ROLE_PARAMETER && !(frozen && n->arguments[i].becomes != NDA_NONE);
+        for (uint32_t factor = 0; factor < sp->factor_count && weight; factor++)
             color[n->factors[sp->factors + factor].color] = 1;
     }
     return color;
@@ -50,7 +53,7 @@ static bool dims_of_weights(const struct roles *roles, uint32_t argument, const 
 static void find_frozen(struct roles *roles, bool matrices)
 {
     struct nda *n = roles->n;
-    uint8_t *color = colors_of_weights(n);
+    uint8_t *color = colors_of_weights(n, false);
     for (uint32_t i = 0; i < n->argument_count; i++) {
         struct nda_argument *argument = &n->arguments[i];
         const struct ir_type *type = ir_value_type(n->program, argument->value);
@@ -59,6 +62,41 @@ static void find_frozen(struct roles *roles, bool matrices)
             weight_element((enum ir_element)type->element) && !roles_argument_has(n, i, roles->batch) &&
             (matrices ? type->rank > 1 && (met || (alike && roles->direct[argument->value]))
                       : type->rank == 1 && alike))
+            argument->role = NDA_ROLE_PARAMETER;
+    }
+    free(color);
+}
+
+/* every dimension but the first, which is none of the others, is one of the colors */
+static bool rows_of_weights(const struct nda *n, uint32_t argument, const uint8_t *color)
+{
+    uint32_t slot = n->spaces[n->arguments[argument].space].slots;
+    uint32_t first = nda_slot_color(n, slot, 0), count = nda_atom_count(n, n->slots[slot].value);
+    for (uint32_t k = 1; k < count; k++) {
+        uint32_t other = nda_slot_color(n, slot, k);
+        if (other == NDA_NONE || other == first || !color[other])
+            return false;
+    }
+    return count > 1;
+}
+
+static bool knows_batch(const struct roles *roles)
+{
+    return memchr(roles->batch, 1, (size_t)roles->n->color_count + 1) != NULL;
+}
+
+/* What meets no example in a product is told by the matrices that it goes with: a network that is not trained
+ * has scales of its layers, stacked, and a table of positions. */
+static void find_frozen_rows(struct roles *roles)
+{
+    struct nda *n = roles->n;
+    uint8_t *color = colors_of_weights(n, true);
+    for (uint32_t i = 0; i < n->argument_count; i++) {
+        struct nda_argument *argument = &n->arguments[i];
+        const struct ir_type *type = ir_value_type(n->program, argument->value);
+        if (argument->role == NDA_ROLE_DATA && type->kind == IR_TYPE_TENSOR && type->rank > 1 &&
+            ir_element_is_float((enum ir_element)type->element) && roles->forward[argument->value] &&
+            !roles_argument_has(n, i, roles->batch) && rows_of_weights(n, i, color))
             argument->role = NDA_ROLE_PARAMETER;
     }
     free(color);
@@ -82,5 +120,7 @@ void roles_of_arguments(struct roles *roles)
     }
     for (int pass = 0; pass < 2 && roles->train; pass++) /* vectors after the matrices that they go with */
         find_frozen(roles, pass == 0);
+    if (roles->train && knows_batch(roles)) /* examples, too, are rows of what they meet */
+        find_frozen_rows(roles);
     roles_vote(roles);
 }

@@ -115,6 +115,7 @@ void roles_of_colors(struct roles *found)
             (expert == NDA_NONE || size > roles_color_size(n, expert)))
             expert = color;
     }
+    found->mixture = expert != NDA_NONE;
     mark_vocabulary(found);
     uint32_t experts = expert == NDA_NONE ? (uint32_t)NDA_NONE : n->colors[expert].group;
     mark_dominated(found, most, experts, true);

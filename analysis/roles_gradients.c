@@ -15,15 +15,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool passes(const struct nda *n, const struct nda_space *sp, bool elementwise)
+/* it moves elements only: a sum along dimensions of one, too (what a broadcast of them gives back) */
+static bool moves(const struct nda *n, const struct nda_space *sp)
 {
-    if (!elementwise)
-        return true;
-    return sp->kind != NDA_SPACE_OP ||
-           ir_opcode_family(n->program->ops[sp->op].code) == IR_FAMILY_ELEMENTWISE;
+    bool sums = ir_opcode_family(n->program->ops[sp->op].code) != IR_FAMILY_REDUCE;
+    for (uint32_t k = sp->factors; k < sp->factors + sp->factor_count && !sums; k++)
+        sums = n->factors[k].kind == NDA_CONTRACTING;
+    return !sums || stage_moves_only(n, sp);
 }
 
-uint8_t *roles_made_of(const struct nda *n, uint32_t result, bool elementwise)
+static bool passes(const struct nda *n, const struct nda_space *sp, enum roles_ops by)
+{
+    return by == ROLES_ANY || sp->kind != NDA_SPACE_OP ||
+           ir_opcode_family(n->program->ops[sp->op].code) == IR_FAMILY_ELEMENTWISE ||
+           (by == ROLES_OR_MOVED && moves(n, sp));
+}
+
+uint8_t *roles_made_of(const struct nda *n, uint32_t result, enum roles_ops by)
 {
     uint8_t *of = mem_zalloc((size_t)n->program->value_count + 1, 1);
     of[n->slots[n->spaces[n->result_spaces[result]].slots].value] = 1;
@@ -32,7 +40,7 @@ uint8_t *roles_made_of(const struct nda *n, uint32_t result, bool elementwise)
         bool made = false;
         for (uint32_t k = sp->slots; k < sp->slots + sp->slot_count && !made; k++)
             made = n->slots[k].is_result && of[n->slots[k].value];
-        if (!made || !passes(n, sp, elementwise))
+        if (!made || !passes(n, sp, by))
             continue;
         for (uint32_t k = sp->slots; k < sp->slots + sp->slot_count; k++)
             if (!n->slots[k].is_result)
@@ -192,7 +200,7 @@ bool roles_is_gradient(const struct nda *n, uint32_t argument, uint32_t result, 
                        uint8_t *examples)
 {
     uint32_t weight = n->arguments[argument].value;
-    uint8_t *of = roles_made_of(n, result, false);
+    uint8_t *of = roles_made_of(n, result, ROLES_ANY);
     bool found = false;
     for (uint32_t space = 0; space < n->space_count && !found; space++) {
         const struct nda_space *sp = &n->spaces[space];
@@ -214,7 +222,7 @@ bool roles_is_gradient(const struct nda *n, uint32_t argument, uint32_t result, 
 bool roles_is_update(const struct nda *n, uint32_t argument, uint32_t result, enum roles_evidence evidence,
                      uint8_t *examples)
 {
-    uint8_t *of = roles_made_of(n, result, true);
+    uint8_t *of = roles_made_of(n, result, ROLES_ELEMENTWISE);
     bool kept = of[n->arguments[argument].value];
     free(of);
     return kept && roles_is_gradient(n, argument, result, evidence, examples);

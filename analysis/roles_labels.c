@@ -52,7 +52,7 @@ static const char *base_of(const struct roles *roles, uint32_t g, uint32_t embed
         const struct facts *facts = &roles->facts[color];
         heads |= facts->attention;
         positions |= !facts->parameter_dims && ((facts->looked_up && facts->results) || is_kept(facts));
-        positions |= is_attended(facts);
+        positions |= is_attended(facts) || (facts->looked_up && facts->attention && !facts->lookup);
         one_by_one |= facts->beside && facts->parameter_dims;
         found |= facts->found;
         term = term ? term : terms[color];
@@ -60,7 +60,9 @@ static const char *base_of(const struct roles *roles, uint32_t g, uint32_t embed
     inner = term && (strcmp(term, "head_dim") == 0 || strcmp(term, "top_k") == 0);
     return group->roles & NDA_COLOR_BATCH                     ? "batch"
            : group->roles & NDA_COLOR_SEQUENCE                ? "sequence"
-           : group->roles & NDA_COLOR_EDGE                    ? (inner ? term : "edges")
+           : group->roles & NDA_COLOR_EDGE                    ? (inner            ? term
+                                                                 : roles->mixture ? "assignments"
+                                                                                  : "edges")
            : group->roles & NDA_COLOR_EXPERT                  ? "experts"
            : group->roles & NDA_COLOR_VOCABULARY              ? "vocab"
            : group->roles & NDA_COLOR_MODEL                   ? (inner   ? term
@@ -108,10 +110,22 @@ static int64_t size_of(const struct nda *n, uint32_t slot, uint32_t dim)
     return n->program->ints[ir_value_type(n->program, n->slots[slot].value)->ints + dim];
 }
 
+/* a product with a parameter makes it */
+static bool is_made(const struct roles *roles, uint32_t g)
+{
+    const struct nda *n = roles->n;
+    for (uint32_t i = 0; i < n->groups[g].color_count; i++)
+        if (roles->facts[n->group_colors[n->groups[g].colors + i]].produced)
+            return true;
+    return false;
+}
+
 /* the dimension of the one slot is cut of that of the other, or joined into it */
-static void name_part(const struct nda *n, uint32_t slot, uint32_t other, uint32_t dim, const char **bases)
+static void name_part(const struct roles *roles, uint32_t slot, uint32_t other, uint32_t dim,
+                      const char **bases)
 {
     static const char *const named[] = {"heads", "head_dim", "ffn", "hidden", "sequence", "spatial"};
+    const struct nda *n = roles->n;
     if (size_of(n, slot, dim) == size_of(n, other, dim) || size_of(n, slot, dim) < 2 ||
         size_of(n, other, dim) < 2)
         return;
@@ -121,6 +135,8 @@ static void name_part(const struct nda *n, uint32_t slot, uint32_t other, uint32
         !alike_inside(n, slot, other, dim))
         return;
     const char *base = bases[from] ? bases[from] : bases[to];
+    if (strcmp(base, "features") == 0 && is_made(roles, bases[from] ? to : from))
+        base = bases[from] = bases[to] = "hidden"; /* a gate and what it gates, made by one product */
     for (size_t i = 0; i < sizeof named / sizeof *named; i++)
         if (strcmp(base, named[i]) == 0)
             bases[bases[from] ? to : from] = base;
@@ -140,7 +156,21 @@ static void name_parts(const struct roles *roles, const char **bases)
         uint32_t rank = ir_value_type(n->program, n->slots[result].value)->rank;
         for (uint32_t slot = sp->slots; slot < result; slot++)
             for (uint32_t dim = 0; dim < rank; dim++)
-                name_part(n, slot, result, dim, bases);
+                name_part(roles, slot, result, dim, bases);
+    }
+}
+
+/* What stands outside of positions in one dimension, and has no name: blocks (or windows) of them. */
+static void name_blocks(const struct nda *n, const char **bases)
+{
+    for (uint32_t slot = 0; slot < n->slot_count; slot++) {
+        const struct nda_atom *atoms = nda_atoms(n, n->slots[slot].value);
+        for (uint32_t k = 1; k < nda_atom_count(n, n->slots[slot].value); k++) {
+            uint32_t outer = group_at(n, slot, k - 1), inner = group_at(n, slot, k);
+            if (outer != NDA_NONE && inner != NDA_NONE && atoms[k - 1].dim == atoms[k].dim && !bases[outer] &&
+                bases[inner] && strcmp(bases[inner], "sequence") == 0)
+                bases[outer] = "blocks";
+        }
     }
 }
 
@@ -175,6 +205,7 @@ void roles_label_groups(struct roles *roles)
     }
     for (int hops = 0; hops < 2; hops++) /* of what is cut again */
         name_parts(roles, bases);
+    name_blocks(n, bases);
     for (int others = 0; others < 2; others++) /* what has a role has the first number */
         for (uint32_t g = 0; g < n->group_count; g++) {
             struct nda_group *group = &n->groups[g];

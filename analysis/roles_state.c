@@ -4,7 +4,7 @@
  * One weight is looked for whose result has a gradient's dataflow (roles_gradients.c); that also tells which
  * colors the examples have. The others follow: an update is made of its argument by elementwise ops;
  * gradients have their arguments' types and colors, in the same order. An argument with a color of the
- * examples is data.
+ * examples is data, unless what it becomes is made of a sum over the others of them (a table of positions).
  *
  * A module in which no gradient is found is a train step all the same when some state feeds a contraction and
  * other state of its shape does not: weights and their moments. */
@@ -78,14 +78,50 @@ struct former {
     uint32_t count, at[MOST_FORMER];
 };
 
+/* The result is made, elementwise or moved, of a sum over colors of the examples that the argument has not,
+ * which keeps one that it has: so is a table of positions, of its gradient for each position over the batch.
+ */
+static bool sums_other_examples(const struct nda *n, uint32_t result, uint32_t argument,
+                                const uint8_t *examples)
+{
+    uint8_t *of = roles_made_of(n, result, ROLES_OR_MOVED);
+    size_t size = (size_t)n->color_count + 1;
+    uint8_t *own = mem_zalloc(size, 1), *others = mem_alloc(size);
+    const struct nda_space *at = &n->spaces[n->arguments[argument].space];
+    bool found = false;
+    memcpy(others, examples, size);
+    for (uint32_t k = at->factors; k < at->factors + at->factor_count; k++) {
+        own[n->factors[k].color] = examples[n->factors[k].color];
+        others[n->factors[k].color] = 0;
+    }
+    for (uint32_t space = 0; space < n->space_count && !found; space++) {
+        const struct nda_space *sp = &n->spaces[space];
+        found = sp->kind == NDA_SPACE_OP && sp->slot_count > 1 &&
+                of[n->slots[sp->slots + sp->slot_count - 1].value] &&
+                (nda_is_contraction(n, sp->op) ||
+                 ir_opcode_family(n->program->ops[sp->op].code) == IR_FAMILY_REDUCE) &&
+                roles_sums(n, sp, others) && roles_leaves(n, sp, own);
+    }
+    free(of);
+    free(own);
+    free(others);
+    return found;
+}
+
+static bool may_become(const struct nda *n, uint32_t argument, uint32_t result, const uint8_t *examples)
+{
+    return !roles_argument_has(n, argument, examples) ||
+           (is_float(n, argument, 2) && sums_other_examples(n, result, argument, examples));
+}
+
 static struct former *find_former(const struct nda *n, const uint8_t *taken, const uint8_t *examples)
 {
     struct former *all = mem_zalloc((size_t)n->result_count + 1, sizeof *all);
     for (uint32_t k = 0; k < n->result_count; k++) {
-        uint8_t *of = taken[k] ? NULL : roles_made_of(n, k, true);
+        uint8_t *of = taken[k] ? NULL : roles_made_of(n, k, ROLES_ELEMENTWISE);
         for (uint32_t i = 0; of && i < n->argument_count && all[k].count < MOST_FORMER; i++)
             if (of[n->arguments[i].value] && n->arguments[i].becomes == NDA_NONE && same_type(n, i, k) &&
-                !roles_argument_has(n, i, examples))
+                may_become(n, i, k, examples))
                 all[k].at[all[k].count++] = i;
         free(of);
     }
@@ -149,7 +185,7 @@ static bool in_place(const struct nda *n, uint32_t argument, uint32_t result, co
         return false;
     if (!is_float(n, argument, 1))
         return true; /* a number may be the loss: only here */
-    uint8_t *of = roles_made_of(n, result, false);
+    uint8_t *of = roles_made_of(n, result, ROLES_ANY);
     bool sums = sums_examples(n, of, examples);
     free(of);
     return sums;
@@ -210,7 +246,7 @@ uint8_t *roles_metrics(const struct nda *n, const uint8_t *direct)
         others += !state[k];
     bool look = others > 1 && others <= ROLES_MOST_TRIED && roles_find_update(n, direct, examples);
     for (uint32_t k = 0; k < n->result_count && look; k++) {
-        uint8_t *of = state[k] ? NULL : roles_made_of(n, k, false);
+        uint8_t *of = state[k] ? NULL : roles_made_of(n, k, ROLES_ANY);
         metrics[k] = of && sums_examples(n, of, examples);
         found += metrics[k];
         free(of);

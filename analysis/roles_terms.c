@@ -3,6 +3,7 @@
  *   layers      stacks parameters, one of which every iteration of a loop takes
  *   head_dim    contracted by attention, or passed on by it, on a parameter that has heads, too
  *   capacity    of activations, beside the experts that a product goes through one by one
+ *   microbatches  what the batch is cut into by a loop that takes one in every iteration
  *   top_k       how many of the greatest are taken
  *   experts     what these are taken from, where it is as many as the experts
  *   embed       made and summed up by products, on half as many parameters as the commonest: a second stream
@@ -38,7 +39,9 @@ enum {
     SIGN_CHANNELS = 128, /* a convolution sums it up or makes it */
     SIGN_WINDOW = 256,
     SIGN_SPATIAL = 512,
-    SIGN_FED = 1024 /* summed up by a product with a parameter */
+    SIGN_FED = 1024,    /* summed up by a product with a parameter */
+    SIGN_AROUND = 2048, /* outside of the batch in one dimension of data */
+    SIGN_KEPT = 4096    /* every iteration of a loop writes one of it */
 };
 
 enum { FEW_PARAMETERS = 6 }; /* on fewer no stream of activations is told from a layer's width; not tuned */
@@ -68,6 +71,19 @@ static void mark_dim(const struct terms *terms, uint32_t slot, int64_t dim, uint
     }
 }
 
+/* marks what stands outside of a batch in one dimension */
+static void mark_around_batch(const struct terms *terms, uint32_t slot, uint16_t sign)
+{
+    const struct nda *n = terms->n;
+    const struct nda_atom *atoms = nda_atoms(n, n->slots[slot].value);
+    for (uint32_t k = 1; k < nda_atom_count(n, n->slots[slot].value); k++) {
+        uint32_t outer = nda_slot_color(n, slot, k - 1), inner = nda_slot_color(n, slot, k);
+        if (outer != NDA_NONE && inner != NDA_NONE && atoms[k - 1].dim == atoms[k].dim &&
+            terms->roles->batch[inner])
+            terms->signs[outer] |= sign;
+    }
+}
+
 static bool is_in_loop(const struct ir_program *program, uint32_t op)
 {
     for (uint32_t block = program->ops[op].block; block != IR_NONE;) {
@@ -89,6 +105,18 @@ static void slice_signs(const struct terms *terms, const struct nda_space *sp)
     for (uint32_t dim = 0; dim < sizes.count; dim++)
         if (sizes.at[dim] == 1)
             mark_dim(terms, sp->slots, dim, SIGN_LAYERS);
+}
+
+/* one of what a loop keeps, in every iteration: activations for the backward pass */
+static void update_signs(const struct terms *terms, const struct nda_space *sp)
+{
+    const struct ir_program *program = terms->n->program;
+    const struct ir_type *type = ir_value_type(program, terms->n->slots[sp->slots + 1].value);
+    if (!is_in_loop(program, sp->op))
+        return;
+    for (uint32_t dim = 0; dim < type->rank; dim++)
+        if (ir_type_dims(program, type)[dim] == 1)
+            mark_dim(terms, sp->slots, dim, SIGN_KEPT);
 }
 
 /* operands of the product that have the factor, as bits */
@@ -166,6 +194,8 @@ static bool takes_greatest(const struct ir_program *program, uint32_t op)
 static void argument_signs(const struct terms *terms, const struct nda_space *sp)
 {
     bool heads = false;
+    if (terms->n->arguments[sp->index].role == NDA_ROLE_DATA)
+        mark_around_batch(terms, sp->slots, SIGN_AROUND);
     if (terms->n->arguments[sp->index].role != NDA_ROLE_PARAMETER)
         return;
     for (uint32_t factor = sp->factors; factor < sp->factors + sp->factor_count; factor++)
@@ -190,6 +220,8 @@ static void find_signs(const struct terms *terms)
         uint32_t code = n->program->ops[sp->op].code;
         if (sp->kind == NDA_SPACE_ARGUMENT)
             argument_signs(terms, sp);
+        if (sp->kind == NDA_SPACE_OP && code == IR_DYNAMIC_UPDATE_SLICE)
+            update_signs(terms, sp);
         if (sp->kind != NDA_SPACE_OP || !is_forward(terms, sp))
             continue;
         if (code == IR_CONVOLUTION)
@@ -232,6 +264,9 @@ static const char *term_of(const struct terms *terms, uint32_t color, uint32_t c
         return "head_dim";
     if (!roles && signs & SIGN_SPATIAL && !facts->parameter_dims && !terms->roles->batch[color])
         return "spatial";
+    if (!roles && !facts->parameter_dims && signs & SIGN_AROUND && signs & SIGN_LAYERS &&
+        !terms->roles->batch[color])
+        return "microbatches";
     if (roles || data)
         return !roles && facts->parameter_dims ? width_term(facts, signs, commonest) : NULL;
     if (signs & SIGN_LAYERS && facts->parameter_dims && !facts->contracted && !facts->produced)
@@ -246,6 +281,19 @@ static const char *term_of(const struct terms *terms, uint32_t color, uint32_t c
            : signs & SIGN_ROWS && facts->parameter_dims   ? "rows"
            : signs & SIGN_WINDOW && facts->parameter_dims ? "window"
                                                           : NULL;
+}
+
+/* What a loop keeps of each of the layers that it goes through is stacked as they are. */
+static void name_kept(const struct terms *terms, const char **found)
+{
+    const struct nda *n = terms->n;
+    for (uint32_t color = 0; color < n->color_count; color++)
+        for (uint32_t other = 0; !found[color] && terms->signs[color] & SIGN_KEPT &&
+                                 !n->colors[color].roles && other < n->color_count;
+             other++)
+            if (found[other] && strcmp(found[other], "layers") == 0 &&
+                roles_color_size(n, other) == roles_color_size(n, color))
+                found[color] = "layers";
 }
 
 const char **roles_terms(const struct roles *roles)
@@ -267,6 +315,7 @@ const char **roles_terms(const struct roles *roles)
     }
     for (uint32_t color = 0; color < n->color_count; color++)
         found[color] = term_of(&terms, color, commonest, experts);
+    name_kept(&terms, found);
     free(terms.signs);
     free(weight);
     return found;

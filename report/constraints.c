@@ -305,13 +305,14 @@ static void describe(struct report *report, const struct places *places, uint32_
 }
 
 /* With a list, and with all constraints, the model reduces each partial sum where it is made; the annotated
- * module writes sums that meet as summands, where it can, and then moves what the plan does. */
+ * module writes sums that meet as summands, where it can, and then moves what the plan does. Where it cannot
+ * write some (a loop over layers that stacks their gradients in a loop over microbatches), it moves what all
+ * of them would at most. */
 static void find_sums(const struct evaluator *evaluator, const struct spmd_local *local,
                       struct report_unsaid *found, struct error *e)
 {
-    if (spmd_emit_list_sums(evaluator_context(evaluator), local, &found->sums, e) == ERROR_OK &&
-        found->sums.all)
-        found->list.all_bytes = found->list.plan_bytes;
+    if (spmd_emit_list_sums(evaluator_context(evaluator), local, &found->sums, e) == ERROR_OK)
+        found->list.all_bytes = found->sums.all ? found->list.plan_bytes : found->list.reduced_bytes;
     if (!found->sums.all || !found->sums.count)
         found->list.deferred_bytes = found->list.list_bytes;
 }

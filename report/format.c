@@ -16,34 +16,37 @@ const char *report_role_name(int role)
     return role >= 0 ? nda_role_name((enum nda_role)role) : "result";
 }
 
-static void scaled(double value, double step, const char *const *units, int unit_count, char out[32])
+/* whole: the first unit has no parts */
+static void scaled(double value, bool whole, const char *const *units, int unit_count, char out[32])
 {
     int u = 0;
-    while (u + 1 < unit_count && value >= step) {
-        value /= step;
+    while (u + 1 < unit_count && value >= 1000) {
+        value /= 1000;
         u++;
     }
     snprintf(out, 32,
-             u == 0        ? "%.0f %s"
-             : value < 10  ? "%.2f %s"
-             : value < 100 ? "%.1f %s"
-                           : "%.0f %s",
+             u == 0 && whole ? "%.0f %s"
+             : value < 10    ? "%.2f %s"
+             : value < 100   ? "%.1f %s"
+                             : "%.0f %s",
              value, units[u]);
 }
 
 void report_bytes(int64_t bytes, char out[32])
 {
     static const char *const units[] = {"B", "KB", "MB", "GB", "TB", "PB"};
-    scaled((double)bytes, 1000, units, 6, out);
+    scaled((double)bytes, true, units, 6, out);
 }
 
 void report_time(int64_t ps, char out[32])
 {
-    static const char *const units[] = {"ps", "ns", "us", "ms", "s"};
-    if (ps == 0) /* of no unit: "0 ps" claims to know it to the picosecond */
+    static const char *const units[] = {"ns", "us", "ms", "s"};
+    if (ps == 0)
         snprintf(out, 32, "0");
+    else if (ps > 0 && ps < 1000) /* no estimate is as fine as that */
+        snprintf(out, 32, "<1 ns");
     else
-        scaled((double)ps, 1000, units, 5, out);
+        scaled((double)ps / 1000, false, units, 4, out);
 }
 
 void report_cost_note(const struct report *report, char *out, size_t room)

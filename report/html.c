@@ -181,8 +181,11 @@ void html_format_bytes(double value, char out[32])
 
 void html_format_time(double value, char out[32])
 {
-    static const char *const units[] = {"ps", "ns", "us", "ms", "s"};
-    scaled(value, units, 5, out);
+    static const char *const units[] = {"ns", "us", "ms", "s"};
+    if (value == 0)
+        snprintf(out, 32, "0");
+    else
+        scaled(value / 1000, units, 4, out);
 }
 
 void html_format_number(double value, char out[32])

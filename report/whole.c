@@ -163,16 +163,24 @@ static void tell_apart(int64_t size, int64_t times, char *out, size_t room)
         snprintf(out + at, room - at, "have %lld arrays", (long long)size);
 }
 
+/* "12 of 1536 = 12 x 128" of a part of a dimension */
+static size_t tell_part(int64_t size, int64_t times, char *out, size_t room)
+{
+    int64_t whole = size * times;
+    size_t at = (size_t)snprintf(out, room, "%lld", (long long)size);
+    if (times > 1)
+        at += (size_t)snprintf(out + at, room - at, " of %lld = %lld x %lld", (long long)whole,
+                               (long long)size, (long long)times);
+    return at;
+}
+
 /* "50257 is divided by none of data=4, model=8; the nearest sizes that are: 50256, 50260"; of a part of a
  * dimension of `whole` elements the sizes that this would have. apart: as report_sliced_apart */
 static void tell_sizes(const struct finder *finder, int64_t size, int64_t whole, bool apart, char *out,
                        size_t room)
 {
     int64_t least = 0, times = whole / size;
-    size_t at = (size_t)snprintf(out, room, "%lld", (long long)size);
-    if (times > 1)
-        at += (size_t)snprintf(out + at, room - at, " of %lld = %lld x %lld", (long long)whole,
-                               (long long)size, (long long)times);
+    size_t at = tell_part(size, times, out, room);
     at += (size_t)snprintf(out + at, room - at, " is divided by none of ");
     for (uint32_t axis = 0, shown = 0; axis < finder->mesh->axis_count; axis++) {
         int64_t devices = finder->mesh->axes[axis].size;
@@ -200,8 +208,10 @@ static void tell_sizes(const struct finder *finder, int64_t size, int64_t whole,
 }
 
 /* Where some axis divides but not the largest one (a batch of 12 on data=8, model=2): "12 is not divided by
- * data=8; the nearest sizes that are: 8, 16". false: that one does, or the others are as large. */
-static bool tell_largest_axis(const struct finder *finder, int64_t size, char *out, size_t room)
+ * data=8; the nearest sizes that are: 8, 16"; of a part as tell_sizes. false: that one does, or the others
+ * are as large. */
+static bool tell_largest_axis(const struct finder *finder, int64_t size, int64_t whole, char *out,
+                              size_t room)
 {
     const struct mesh_axis *largest = &finder->mesh->axes[0];
     uint32_t alike = 1;
@@ -212,10 +222,13 @@ static bool tell_largest_axis(const struct finder *finder, int64_t size, char *o
     }
     if (alike > 1 || largest->size < 2 || size % largest->size == 0)
         return false;
-    int64_t below = size / largest->size * largest->size, above = below + largest->size;
-    size_t at =
-        (size_t)snprintf(out, room, "%lld is not divided by %s=%lld; the nearest size%s: ", (long long)size,
-                         largest->name, (long long)largest->size, below > 0 ? "s that are" : " that is");
+    int64_t times = whole / size, step = largest->size * times;
+    int64_t below = size / largest->size * step, above = below + step;
+    size_t at = tell_part(size, times, out, room);
+    if (at < room)
+        at += (size_t)snprintf(out + at, room - at,
+                               " is not divided by %s=%lld; the nearest size%s: ", largest->name,
+                               (long long)largest->size, below > 0 ? "s that are" : " that is");
     if (at < room && below > 0)
         at += (size_t)snprintf(out + at, room - at, "%lld, ", (long long)below);
     if (at < room)
@@ -467,7 +480,7 @@ static void warn_of_batch(struct finder *finder)
         int64_t size = n->groups[group].size;
         bool some = some_axis_divides(finder, size);
         if (!(n->groups[group].roles & NDA_COLOR_BATCH) || size < 2 || mesh_devices(finder->mesh) < 2 ||
-            (some && !tell_largest_axis(finder, size, sizes, sizeof sizes)))
+            (some && !tell_largest_axis(finder, size, size, sizes, sizeof sizes)))
             continue;
         if (!some)
             tell_sizes(finder, size, size, false, sizes, sizeof sizes);
@@ -535,8 +548,9 @@ static enum error_code explain(struct finder *finder, struct error *e)
     for (uint32_t i = 0; i < report->whole_count; i++) {
         struct report_whole *whole = &report->whole[i];
         bool divides = mesh_devices(finder->mesh) < 2 || some_axis_divides(finder, whole->size);
-        if (divides && mesh_devices(finder->mesh) > 1)
-            (void)tell_largest_axis(finder, whole->size, whole->sizes, sizeof whole->sizes);
+        if (divides && mesh_devices(finder->mesh) > 1 && !report_sliced_apart(finder->n, whole->group))
+            (void)tell_largest_axis(finder, whole->size, whole_dimension(finder, whole->group), whole->sizes,
+                                    sizeof whole->sizes);
         if (!divides && find_window(finder, whole->group, whole)) {
             whole->reason = REPORT_NO_RULE; /* another size would not help */
         } else if (!divides) {

@@ -634,6 +634,7 @@ enum error_code constraints_search(struct finder *finder, struct spmd_constraint
             TRY(shorten_standing(finder, true, &most, e));
         }
     }
+    out->reduced_bytes = all.bytes;
     out->specs_bytes = specs.bytes;
     out->list_bytes = finder->now.bytes;
     out->deferred_bytes = finder->sums ? finder->now.deferred : finder->now.bytes;

@@ -15,8 +15,9 @@ struct spmd_constraints {
     uint32_t count, candidates;        /* how many there would be without leaving any out */
     /* bytes moved: by the plan itself; with the shardings of arguments and results alone, and with this list,
      * by a compiler that reduces each partial sum where it is made (XLA); with all candidates and sums
-     * deferred as in the plan: the annotated module; with this list and sums deferred */
-    int64_t plan_bytes, specs_bytes, list_bytes, all_bytes, deferred_bytes;
+     * deferred as in the plan: the annotated module; with this list and sums deferred; with all candidates
+     * and no sum deferred */
+    int64_t plan_bytes, specs_bytes, list_bytes, all_bytes, deferred_bytes, reduced_bytes;
     uint32_t runs; /* of the model */
 };
 

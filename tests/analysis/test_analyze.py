@@ -69,6 +69,16 @@ for name in 'sum', 'square', 'grouped':
     check(not any('batch' in d['groups'] for a in weights for d in a['dims']), f'{name}: a batch in a weight')
     check('fsdp:data' in found['baselines'], f'{name}: {found["baselines"]}')
 
+# two towers that donate nothing, with positions that are learnt: a table of positions has a dimension of the examples, and is a weight
+# with moments all the same (left out, its new value took the backward pass for forward, and the batch for a sequence)
+found = json.loads(run(data / 'retrieval.mlir.gz', '--json', '--mesh', 'data=4,model=2').stdout)
+names = {a['name']: a for a in found['arguments']}
+check([a['role'] for a in found['arguments']].count('data') == 2, f'roles: {[(n, a["role"]) for n, a in names.items()]}')
+for tower in 'item', 'query':
+    check(names[f'params/{tower}/pos']['role'] == 'parameter' and names[f'state/1/0/mu/{tower}/pos']['role'] == 'optimizer', tower)
+check(all(d['groups'][-1].startswith('batch') for a in found['arguments'] if a['role'] == 'data' for d in a['dims'][:1]), names)
+check('fsdp:data' in found['baselines'] and 'zero2:data+megatron:model' in found['baselines'], found['baselines'])
+
 check(run().returncode == 2, 'no module')
 check(run(models / 'mlp.mlir', '--mesh', 'a=0').returncode == 2, 'zero axis')
 check(run(models / 'mlp.mlir', '--nothing').returncode == 2, 'unknown option')

@@ -325,13 +325,13 @@ static void judges_and_adapters(void **state)
 }
 
 /* Weights that are not trained and have dimensions of their own: a scanned base of which only one weight
- * has an adapter, its table, a teacher, a vector; of data of their kind the indices and what holds the
- * batch stay data. The adapter's rank, in front of the feed-forward dimension, is not what Megatron
- * shards. */
+ * has an adapter, its scales layer by layer, its table, a teacher, a vector; of data of their kind the
+ * indices and what holds the batch stay data. The adapter's rank, in front of the feed-forward dimension, is
+ * not what Megatron shards. */
 static void frozen_weights(void **state)
 {
     static const enum nda_role roles[] = {NDA_ROLE_PARAMETER, NDA_ROLE_PARAMETER, NDA_ROLE_PARAMETER,
-                                          NDA_ROLE_DATA,      NDA_ROLE_PARAMETER, NDA_ROLE_PARAMETER,
+                                          NDA_ROLE_PARAMETER, NDA_ROLE_PARAMETER, NDA_ROLE_PARAMETER,
                                           NDA_ROLE_PARAMETER, NDA_ROLE_PARAMETER, NDA_ROLE_DATA,
                                           NDA_ROLE_PARAMETER, NDA_ROLE_DATA};
     struct subject subject;
@@ -502,7 +502,14 @@ static void others_are_labelled(void **state)
                 {"tests/analysis/data/depths.mlir.gz", "sequence_2", 8},
                 {"tests/analysis/data/speech.mlir.gz", "sequence_2", 24},
                 {"tests/analysis/data/resampler.mlir.gz", "sequence_3", 64},
-                {"tests/analysis/data/registers.mlir.gz", "sequence", 69}};
+                {"tests/analysis/data/registers.mlir.gz", "sequence", 69},
+                {"tests/analysis/data/registers.mlir.gz", "layers_4", 4},
+                {"tests/analysis/data/retrieval.mlir.gz", "sequence_2", 6},
+                {"tests/analysis/data/retrieval.mlir.gz", "microbatches", 2},
+                {"tests/analysis/data/windows.mlir.gz", "blocks", 5},
+                {"tests/analysis/data/windows.mlir.gz", "sequence", 4},
+                {"tests/analysis/data/routed.mlir.gz", "assignments", 256},
+                {"tests/analysis/data/routed.mlir.gz", "hidden", 160}};
     struct subject subject;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         load(&subject, rows[i].path);

@@ -170,7 +170,7 @@ def sizes_can_be_had(report, case):
     """sizes that would divide a part of a dimension are sizes of the dimension"""
     parts = 0
     for w in report['whole']:
-        part = re.match(r'(\d+) of (\d+) = \1 x (\d+) is divided by none', w['sizes'] or '')
+        part = re.match(r'(\d+) of (\d+) = \1 x (\d+) is (?:divided by none|not divided by)', w['sizes'] or '')
         if not part:
             continue
         size, whole, times = (int(x) for x in part.groups())

@@ -51,7 +51,11 @@ static void test_numbers(void **state)
     html_format_bytes(2500000, out);
     assert_string_equal(out, "2.5 MB");
     html_format_time(999, out);
-    assert_string_equal(out, "999 ps");
+    assert_string_equal(out, "0.999 ns");
+    html_format_time(0, out); /* an axis begins at nothing */
+    assert_string_equal(out, "0");
+    html_format_time(2.5e9, out);
+    assert_string_equal(out, "2.5 ms");
 }
 
 /* no point, one point, equal values, and values beyond the range: always a whole picture */

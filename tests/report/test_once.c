@@ -69,7 +69,46 @@ static void test_no_time(void **state)
     report_time(0, out);
     assert_string_equal(out, "0");
     report_time(1, out);
-    assert_string_equal(out, "1 ps");
+    assert_string_equal(out, "<1 ns");
+    report_time(999, out);
+    assert_string_equal(out, "<1 ns");
+    report_time(1234, out);
+    assert_string_equal(out, "1.23 ns");
+    report_time(76400, out);
+    assert_string_equal(out, "76.4 ns");
+    report_time(317000, out);
+    assert_string_equal(out, "317 ns");
+    report_time(119000000000, out);
+    assert_string_equal(out, "119 ms");
+}
+
+/* a list that moves less than the plan makes another one: its reader is told */
+static void test_less_is_told(void **state)
+{
+    (void)state;
+    struct report_constraint line = {.op = "stablehlo.add",
+                                     .location = "line 3",
+                                     .name = "",
+                                     .type = "f32[8]",
+                                     .spec = "PartitionSpec('data',)",
+                                     .worth_bytes = 1};
+    struct report report = {.has_constraints = true,
+                            .constraints = &line,
+                            .constraint_count = 1,
+                            .moved_plan_bytes = 1000,
+                            .moved_specs_bytes = 5000,
+                            .moved_list_bytes = 700,
+                            .moved_sums_bytes = 700,
+                            .moved_annotated_bytes = 1000};
+    static const char said[] = "The list moves 0.70 of the plan's bytes";
+    struct text text = {0};
+    report_text_constraints(&report, &text);
+    assert_non_null(strstr(text.at, said));
+    text_release(&text);
+    report.moved_list_bytes = report.moved_sums_bytes = 950; /* within a tenth */
+    report_text_constraints(&report, &text);
+    assert_null(strstr(text.at, said));
+    text_release(&text);
 }
 
 int main(void)
@@ -78,6 +117,7 @@ int main(void)
         cmocka_unit_test(test_experts),
         cmocka_unit_test(test_conflicts),
         cmocka_unit_test(test_no_time),
+        cmocka_unit_test(test_less_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
