@@ -49,6 +49,18 @@ static uint64_t windows(const struct ir_program *program, uint64_t n, const stru
     return n;
 }
 
+/* results x window positions; of a running sum the results */
+static uint64_t reduced_windows(const struct ir_program *program, uint32_t op, uint64_t n,
+                                const struct ir_window *window)
+{
+    uint32_t along;
+    bool backwards;
+    const struct ir_type *type = ir_value_type(program, ir_operand(program, op, 0));
+    bool runs = type->rank == window->size.count &&
+                verify_window_runs(window, ir_type_dims(program, type), &along, &backwards);
+    return runs ? n : windows(program, n, window);
+}
+
 static uint64_t log2_above(uint64_t n)
 {
     uint64_t bits = 1;
@@ -82,7 +94,7 @@ uint64_t verify_op_operations(const struct ir_program *program, uint32_t op)
                              program, ir_value_type(program, ir_operand(program, op, 1)))[conv.kernel_input]);
         return multiply(out, 2);
     case IR_REDUCE_WINDOW:
-        return ir_reduce_window(program, op, &window) == 0 ? windows(program, out, &window) : out;
+        return ir_reduce_window(program, op, &window) == 0 ? reduced_windows(program, op, out, &window) : out;
     case IR_SELECT_AND_SCATTER:
         return ir_select_and_scatter(program, op, &window) == 0
                    ? add(out, windows(program, elements(program, ir_operand(program, op, 1)), &window))

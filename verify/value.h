@@ -110,6 +110,11 @@ void verify_strides(uint32_t rank, const int64_t *dims, int64_t *strides);
 void verify_copy(size_t element, uint32_t rank, const int64_t *dims, void *to, const int64_t *to_strides,
                  const void *from, const int64_t *from_strides);
 
+/* window.c: does each window cover all that stands before its result, or all behind it (backwards), itself
+ * included, along one dimension of an operand of these dims? */
+bool verify_window_runs(const struct ir_window *window, const int64_t *dims, uint32_t *along,
+                        bool *backwards);
+
 /* ---- lanes.c: reducer bodies run over many lanes at once */
 /* The body of a region of op, decoded; owned, destroyed with the state that made it. ERROR_NOT_AVAILABLE
  * when it has an op or element type without a kernel. */

@@ -1,6 +1,6 @@
 /* reduce_window and select_and_scatter.
  *
- * Both go through the positions of the window one by one and treat all results at once, by the lanes of the
+ * Running sums (of what stands before or behind, inclusive) go along their dimension once. Else both go through the positions of the window one by one and treat all results at once, by the lanes of the
  * body. At each position the operand's elements are collected, and results whose window lies there on
  * padding or between dilated elements are marked; marked results keep what they have. So padding never
  * reaches the body. */
@@ -58,6 +58,72 @@ static bool places_make(const struct verify_state *state, struct places *places,
         places->positions *= window->size.at[i];
     }
     return true;
+}
+
+bool verify_window_runs(const struct ir_window *window, const int64_t *dims, uint32_t *along, bool *backwards)
+{
+    *along = IR_NONE;
+    for (uint32_t i = 0; i < window->size.count; i++) {
+        int64_t low = window->low.at[i], high = window->high.at[i], size = window->size.at[i];
+        if (window->stride.at[i] != 1 || window->base_dilation.at[i] != 1 ||
+            window->window_dilation.at[i] != 1)
+            return false;
+        if (size == 1 && low == 0 && high == 0)
+            continue;
+        if (*along != IR_NONE || size < dims[i] || low + high != size - 1 || (low != 0 && high != 0))
+            return false;
+        *along = i;
+        *backwards = low == 0;
+    }
+    return *along != IR_NONE;
+}
+
+/* elements `at` of dimension `along` of the array, one behind the other, or back */
+static void copy_row(const struct places *places, uint32_t along, int64_t at, size_t size, char *array,
+                     char *row, bool back)
+{
+    int64_t inner = places->strides[along], whole = inner * places->in[along];
+    for (int64_t from = at * inner; from < places->count; from += whole, row += (size_t)inner * size)
+        memcpy(back ? array + (size_t)from * size : row, back ? row : array + (size_t)from * size,
+               (size_t)inner * size);
+}
+
+/* out holds the initial values */
+static void reduce_running(struct verify_state *state, struct verify_lanes *lanes,
+                           const struct places *places, uint32_t along, bool backwards, uint32_t count,
+                           const struct verify_value *in, struct verify_value *out)
+{
+    struct verify_array args[2 * IR_MAX_RANK];
+    void *fresh[IR_MAX_RANK], *rows[2 * IR_MAX_RANK];
+    struct verify_buffer *owners[3 * IR_MAX_RANK];
+    int64_t n = places->in[along], lane_count = n ? places->count / n : 0;
+    for (uint32_t k = 0; k < 3 * count; k++) {
+        void *row = verify_scratch(state, (size_t)(lane_count + 1) * IR_ELEMENT_BYTES, &owners[k]);
+        if (k >= 2 * count)
+            fresh[k - 2 * count] = row;
+        else
+            rows[k] = row;
+    }
+    for (uint32_t k = 0; k < 2 * count; k++) /* what stands before comes first */
+        args[k] = (struct verify_array){(enum ir_element)in[k % count].type->element, false,
+                                        rows[backwards ? (k + count) % (2 * count) : k]};
+    for (int64_t step = 0; step < n; step++) {
+        int64_t at = backwards ? n - 1 - step : step;
+        for (uint32_t k = 0; k < count; k++) {
+            size_t size = verify_element_size(args[k].element);
+            if (step == 0)
+                copy_row(places, along, at, size, verify_data(&out[k]), rows[k], false);
+            copy_row(places, along, at, size, verify_data(&in[k]), rows[count + k], false);
+        }
+        verify_lanes_run(lanes, args, lane_count, fresh);
+        for (uint32_t k = 0; k < count; k++) {
+            size_t size = verify_element_size(args[k].element);
+            copy_row(places, along, at, size, verify_data(&out[k]), fresh[k], true);
+            memcpy(rows[k], fresh[k], (size_t)lane_count * size);
+        }
+    }
+    for (uint32_t k = 0; k < 3 * count; k++)
+        verify_scratch_drop(state, owners[k]);
 }
 
 static void collect(size_t size, const void *from, const int64_t *at, int64_t n, void *to)
@@ -130,7 +196,11 @@ enum error_code verify_eval_reduce_window(struct verify_state *state, uint32_t o
         out[k].splat = true;
         verify_value_dense(state, &out[k]);
     }
-    if (!code)
+    uint32_t along;
+    bool backwards;
+    if (!code && verify_window_runs(&places.window, places.in, &along, &backwards))
+        reduce_running(state, lanes, &places, along, backwards, count, in, out);
+    else if (!code)
         reduce_places(state, lanes, &places, count, in, out);
     verify_lanes_destroy(state, lanes);
     return code;
