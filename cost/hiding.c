@@ -81,8 +81,9 @@ static int64_t believed_ps(const struct spmd_local *local, const struct kernel *
                        kernel_trips(local, kernel));
 }
 
-/* What one turn of a loop scatters, in each turn of those around it together. XLA:GPU pipelines that: the last turn's runs behind the loop, beside what
- * else is there (the gradient of what comes after the layers), so that the loop is placed as its begin. */
+/* What one turn of a loop scatters, in each turn of those around it together. XLA:GPU pipelines that: the
+ * last turn's runs behind the loop, beside what else is there (the gradient of what comes after the layers),
+ * so that the loop is placed as its begin. */
 static int64_t pipelined_ps(const struct price_graph *graph, const struct unit *unit)
 {
     const struct kernel *kernels = graph->scratch->kernels;

@@ -1,9 +1,10 @@
 /* reduce_window and select_and_scatter.
  *
- * Running sums (of what stands before or behind, inclusive) go along their dimension once. Else both go through the positions of the window one by one and treat all results at once, by the lanes of the
- * body. At each position the operand's elements are collected, and results whose window lies there on
- * padding or between dilated elements are marked; marked results keep what they have. So padding never
- * reaches the body. */
+ * Running sums (of what stands before or behind, inclusive) go along their dimension once. Else both go
+ * through the positions of the window one by one and treat all results at once, by the lanes of the body. At
+ * each position the operand's elements are collected, and results whose window lies there on padding or
+ * between dilated elements are marked; marked results keep what they have. So padding never reaches the body.
+ */
 #include "verify/value.h"
 
 #include <string.h>

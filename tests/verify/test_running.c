@@ -1,6 +1,6 @@
 /* label: unit */
-/* Running reductions (every window covers all that stands before its result along one dimension, or all behind
- * it) against the sums made here, and what they count as: elements, not elements times windows. */
+/* Running reductions (every window covers all that stands before its result along one dimension, or all
+ * behind it) against the sums made here, and what they count as: elements, not elements times windows. */
 #include "support.h"
 
 #include "ir/read.h"
