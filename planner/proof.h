@@ -77,6 +77,8 @@ enum error_code planner_proof_lowered(const struct ir_program *prepared, const s
                                       const struct plan *plan, const struct ir_program *lowered,
                                       uint64_t seed, const struct verify_options *options,
                                       struct planner_proof *out, struct error *e) BASE_CHECKED;
+/* whether the module is refused as it is, whatever the plan: nothing of its size is to be made for a proof */
+bool planner_proof_is_large(const struct ir_program *prepared, const struct plan_context *context);
 /* The same as planner_proof_run against results of the original that the caller keeps: for many plans of
  * one module. */
 enum error_code planner_proof_against(const struct verify_reference *reference,

@@ -93,6 +93,15 @@ proof = json.loads(said)
 check(status == 7 and proof['status'] == 'inconclusive' and proof['reason'].startswith('rounding: plain inputs, in f64: result 1 ('),
       f'proof.json says why: {status} {proof}')
 
+# too large as it is (6 * 10^13 operations): each random plan at sizes of its own
+large = pathlib.Path(folder.name) / 'large.mlir'
+square = 'tensor<32768x32768xf32>'
+large.write_text(f'func.func @main(%x: {square}, %w: {square}) -> {square} {{\n'
+                 f'  %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : ({square}, {square}) -> {square}\n  return %y : {square}\n}}\n')
+status, said = prove(large, '--random-plans', '6')
+check(status == 0 and '6 equal, 0 different, 0 inconclusive, 0 not run' in said and '6 of them at smaller sizes' in said, f'random plans of what is large: {status} {said}')
+check('smaller sizes' not in prove(steps / 'adagrad.mlir', '--random-plans', '2')[1], 'small modules are proved as they are')
+
 
 # ---- inputs from a file
 def npy(dims, numbers, kind='<f4', order=False):
