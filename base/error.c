@@ -31,6 +31,11 @@ int error_code_exit_status(enum error_code code)
     return (unsigned)code < ERROR_CODES ? table[code].exit : 1;
 }
 
+bool error_code_is_host(enum error_code code)
+{
+    return code == ERROR_HOST || code == ERROR_IO || code == ERROR_NO_SPACE;
+}
+
 enum error_code error_code_from_text(const char *text)
 {
     for (int i = 0; i < ERROR_CODES; i++)

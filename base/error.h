@@ -89,6 +89,8 @@ struct error {
 const char *error_code_text(enum error_code code);
 int error_code_http_status(enum error_code code);
 int error_code_exit_status(enum error_code code);
+/* the host has failed, and not the caller or the task: a full disk, no memory or descriptors, an I/O error */
+bool error_code_is_host(enum error_code code);
 /* the code whose text this is; ERROR_INTERNAL when none */
 enum error_code error_code_from_text(const char *text);
 

@@ -134,11 +134,11 @@ void price_region_units(struct price_scratch *scratch, const struct spmd_local *
                         struct price_graph **graph, uint32_t first, uint32_t count);
 /* hiding.c: the order of the units, which are as make_units leaves them; kernels have their times */
 void price_order_hiding(struct price_graph *graph);
-/* schedule.c, after price_times: the units of all kernels in that order */
 /* hidden_time.c: what the insides of loops and branches take, into scratch->regions; apart_ps of a loop's
  * mark: what one turn waits for. Before the outermost order. */
 void price_run_regions(struct price_scratch *scratch, const struct spmd_local *local,
                        struct price_interval *trace);
+/* schedule.c, after price_times: the units of all kernels in that order */
 const struct price_graph *price_hidden_graph(struct price_scratch *scratch, const struct spmd_local *local);
 /* overwrites.c, by least_order: the graph's waits; units and edges are there */
 void price_find_overwrites(struct price_graph *graph);

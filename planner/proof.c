@@ -178,9 +178,14 @@ enum error_code planner_proof_against(const struct verify_reference *reference,
     return ERROR_OK;
 }
 
+static bool is_large(uint64_t operations, const struct plan_context *context)
+{
+    return operations > MAX_OPERATIONS || too_large(context);
+}
+
 bool planner_proof_is_large(const struct ir_program *prepared, const struct plan_context *context)
 {
-    return verify_operations(prepared, &(uint32_t){0}) > MAX_OPERATIONS || too_large(context);
+    return is_large(verify_operations(prepared, &(uint32_t){0}), context);
 }
 
 /* The original's inputs and results; *reference stays NULL where `out` says why there are none. */
@@ -194,7 +199,7 @@ static enum error_code make_reference(const struct ir_program *prepared, const s
     out->seed = seed;
     out->operations = verify_operations(prepared, &(uint32_t){0});
     out->status = out->manual.status = out->local.status = VERIFY_PROOF_NOT_RUN;
-    if (planner_proof_is_large(prepared, context)) { /* before anything of that size is made */
+    if (is_large(out->operations, context)) { /* before anything of that size is made */
         out->too_large = true;
         snprintf(out->reason, sizeof out->reason, "too_large");
         return ERROR_OK;

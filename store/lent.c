@@ -152,8 +152,7 @@ static enum error_code ask(struct store *store, struct message *message, int fd,
 static bool again(enum error_code code, int *tries)
 {
     enum { PAUSE_NS = 20000000, TRIES_MAX = 4 };
-    bool host = code == ERROR_HOST || code == ERROR_IO || code == ERROR_NO_SPACE;
-    if (!host || ++*tries >= TRIES_MAX)
+    if (!error_code_is_host(code) || ++*tries >= TRIES_MAX)
         return false;
     nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
     return true;

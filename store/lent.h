@@ -9,8 +9,8 @@
  *       read: digest                ->           store_lender.read: the text's program image
  *            <- a descriptor
  *
- * What the host refuses (no descriptor, no memory, a full disk) is asked for again three times within 60 ms:
- * a task has dozens of blobs, and is lost whole with one of them.
+ * Of get and put what the host refuses (no descriptor, no memory, a full disk) is asked for again three times
+ * within 60 ms: a task has dozens of blobs, and is lost whole with one of them.
  *
  * Who lends believes nothing: a message of another size, a digest that was not lent, a file that could still
  * change under it are refused. */

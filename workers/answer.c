@@ -153,11 +153,10 @@ static void answer_error(const struct answerer *answerer, enum error_code code, 
                          struct frame *answer)
 {
     frame_release(answer);
-    bool host = code == ERROR_IO || code == ERROR_NO_SPACE || code == ERROR_HOST;
     frame_add_text(answer, "outcome",
                    code == ERROR_CANCELLED     ? "cancelled"
                    : code == ERROR_UNAVAILABLE ? "again" /* the store's server is gone for a while */
-                   : host                      ? "host"  /* counts, and is tried again after a pause */
+                   : error_code_is_host(code)  ? "host"  /* counts, and is tried again after a pause */
                    : code == ERROR_NOT_FOUND   ? "reset" /* a blob of an earlier step is gone */
                                                : "fail");
     char *json = answerer->table->error_json(e);

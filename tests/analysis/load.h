@@ -59,4 +59,17 @@ static inline void assert_golden(const char *name, const struct text *text)
     free(path);
 }
 
+/* the color of an argument's atom */
+static inline uint32_t argument_color(const struct nda *n, uint32_t argument, uint32_t atom)
+{
+    return n->factors[nda_slot_factor(n, n->spaces[n->arguments[argument].space].slots, atom)].color;
+}
+
+/* the group of an argument's dimension that is one atom */
+static inline uint32_t group_of_dimension(const struct nda *n, uint32_t argument, uint32_t dim)
+{
+    uint32_t factor = nda_slot_factor(n, n->spaces[n->arguments[argument].space].slots, dim);
+    return n->colors[n->factors[factor].color].group;
+}
+
 #endif
